@@ -91,8 +91,8 @@ public:
                      ""};
       if (header < containerHeader || header > rest.size() ||
           bytes > rest.size() - header)
-        return damaged("its header speaks of " + std::to_string(bytes) +
-                       " bytes, and there are " + std::to_string(rest.size()));
+        return damaged("its header claims " + std::to_string(bytes) +
+                       " bytes, but there are " + std::to_string(rest.size()));
       entries = rest.substr(header, bytes);
       rest.remove_prefix(header + bytes);
     }
@@ -174,8 +174,8 @@ runtime::ptxOf(std::string_view image,
                const std::function<bool(const PtxTarget &)> &runs) {
   if (image.substr(0, 4) == "\x7f"
                             "ELF")
-    return Error{"the module is machine code (a cubin), which only a card "
-                 "runs; a simulator takes PTX, or a fat binary that has some",
+    return Error{"the module is machine code (a cubin), which only a GPU runs; "
+                 "a simulator takes PTX, or a fat binary that contains PTX",
                  ""};
   if (!isFatBinary(image)) {
     while (!image.empty() && image.back() == '\0')

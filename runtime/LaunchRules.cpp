@@ -23,10 +23,10 @@ static Status checkBlock(const KernelAttributes &k, const LaunchShape &s) {
   const uint32_t *r = k.requiredBlock;
   if (r[0] && (r[0] != s.block[0] || r[1] != s.block[1] || r[2] != s.block[2]))
     return refuse("a block of " + triple(s.block) +
-                  " threads, the kernel requires " + triple(r));
+                  " threads, but the kernel requires " + triple(r));
   if (threads > most)
     return refuse("a block of " + std::to_string(threads) +
-                  " threads, the kernel allows at most " +
+                  " threads, but the kernel allows at most " +
                   std::to_string(most));
   return ok();
 }
@@ -41,11 +41,11 @@ static Status checkCluster(const DeviceInfo &d, const KernelAttributes &k,
   if (required[0] &&
       (required[0] != c[0] || required[1] != c[1] || required[2] != c[2]))
     return refuse("a cluster of " + triple(c) +
-                  " blocks, the kernel requires " + triple(required));
+                  " blocks, but the kernel requires " + triple(required));
   uint64_t blocks = uint64_t{c[0]} * c[1] * c[2];
   if (blocks > 1 && d.sm < 90)
     return refuse("a cluster of " + triple(c) + " blocks, but " + d.target +
-                  " has no clusters");
+                  " does not support clusters");
   if (blocks == 0 || blocks > 16)
     return refuse("a cluster of " + triple(c) +
                   " blocks, expected 1 to 16 in all");
@@ -75,7 +75,7 @@ Status runtime::checkLaunch(const DeviceInfo &d, const KernelAttributes &k,
        s.sharedBytes + k.sharedBytes > d.sharedBytesPerBlock))
     return refuse(std::to_string(s.sharedBytes) + " bytes of dynamic and " +
                   std::to_string(k.sharedBytes) +
-                  " of static shared memory, device " + d.name + " has " +
+                  " of static shared memory, but device " + d.name + " has " +
                   std::to_string(d.sharedBytesPerBlock) + " for a block");
   return ok();
 }
@@ -84,7 +84,7 @@ Result<std::vector<uint8_t>> runtime::packArguments(const ParameterLayout &l,
                                                     const Arguments &a) {
   size_t n = l.bytes.size();
   if (!a.asDeclared && a.count != n)
-    return refuse(std::to_string(a.count) + " arguments, the kernel has " +
+    return refuse(std::to_string(a.count) + " arguments, but the kernel has " +
                   std::to_string(n) + " parameters");
   std::vector<uint8_t> out(n ? l.offsets.back() + l.bytes.back() : 0);
   for (size_t i = 0; i < n; ++i) {
@@ -94,7 +94,7 @@ Result<std::vector<uint8_t>> runtime::packArguments(const ParameterLayout &l,
                                     : a.scalarBytes[i];
     if (given != l.bytes[i])
       return refuse("argument " + std::to_string(i) + " has " +
-                    std::to_string(given) + " bytes, the parameter has " +
+                    std::to_string(given) + " bytes, but the parameter has " +
                     std::to_string(l.bytes[i]));
     const void *from =
         isValue ? a.addresses[i] : static_cast<const void *>(&a.addresses[i]);

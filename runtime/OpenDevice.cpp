@@ -13,7 +13,7 @@ runtime::openDevice(const std::string &name, const DeviceOptions &options) {
   if (name == "host") {
     if (options.threads > 1024)
       return Error{"device host with " + std::to_string(options.threads) +
-                       " threads, at most 1024 are possible",
+                       " threads, expected at most 1024",
                    ""};
     return std::shared_ptr<Executor>(std::make_shared<HostExecutor>(
         options.threads ? options.threads : availableCores()));

@@ -28,7 +28,7 @@ static size_t findDirective(std::string_view text) {
 Result<PtxTarget> runtime::ptxTarget(std::string_view text) {
   size_t at = findDirective(text);
   if (at == std::string_view::npos)
-    return Error{"the module is no PTX: it has no .target directive", ""};
+    return Error{"the module is not PTX: it has no .target directive", ""};
   at = text.find_first_not_of(" \t", at);
   if (at == std::string_view::npos || text.substr(at, 3) != "sm_")
     return Error{"the module's .target names no sm_ architecture", ""};

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Reads a module for MLIR's parser. ModuleText.cpp bounds text; bytecode goes
+// through a child process, which may crash alone.
 #include "tools/ReadModule.h"
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Bytecode/BytecodeWriter.h"

@@ -38,6 +38,9 @@ struct Grad {
 };
 } // namespace
 
+// delta, the sum of o * grad over a row, equals the sum of p * dp over the
+// row's keys. So the gradient of softmax needs no pass of its own over the keys
+// (Dao et al. 2022).
 Grad::Queries Grad::queriesOf(const Tile &tile) {
   Queries result;
   result.q = t.rowsOf(t.q, tile.batch, tile.row, tile.head, t.rows);
@@ -50,6 +53,8 @@ Grad::Queries Grad::queriesOf(const Tile &tile) {
   return result;
 }
 
+// p is recomputed as exp(score - lse). Then ds = p * (dropout(dp) - delta) *
+// slope, where dp = grad v^T.
 std::pair<Value, Value> Grad::scoreGrads(const Tile &tile,
                                          const Queries &queries, Value keys,
                                          Value values, bool rowsRepeat,

@@ -40,6 +40,9 @@ static Running start(AttentionTiles &t, Value sinks, Value head) {
   return r;
 }
 
+// Folds one block of keys into the running softmax. What was summed under the
+// old maximum shrinks by exp(old - new). Dropout applies to the numerators
+// only: the softmax is normalised over all keys.
 static Running foldBlock(AttentionTiles &t, const Tile &tile, Value queries,
                          Running r) {
   LinalgBuilder &l = t.l;

@@ -44,6 +44,7 @@ LogicalResult SoftmaxOp::buildGradient(OpBuilder &b, ValueRange dy,
   return success();
 }
 
+// A rotation's gradient is the rotation back.
 LogicalResult RopeOp::buildGradient(OpBuilder &b, ValueRange dy,
                                     ArrayRef<bool> needed,
                                     SmallVectorImpl<Value> &dx) {
@@ -94,6 +95,9 @@ int64_t AttentionGradOp::getFlops() {
 }
 CostClass AttentionGradOp::getCostClass() { return CostClass::Attention; }
 
+// The same attention with its log-sum-exps as a second result. Backward
+// computes probabilities from them instead of saving a matrix of size s * s_kv.
+// An op's results are fixed, so a copy is made.
 Operation *AttentionOp::withStatistics(OpBuilder &b) {
   if (getLse())
     return *this;
@@ -125,6 +129,9 @@ Operation *AttentionOp::withStatistics(OpBuilder &b) {
   return b.create(state);
 }
 
+// One op for all gradients, because they share the recomputed scores.
+// Attributes and the score region are copied, since backward has to see the
+// same scores.
 LogicalResult AttentionOp::buildGradient(OpBuilder &b, ValueRange dy,
                                          ArrayRef<bool> needed,
                                          SmallVectorImpl<Value> &dx) {

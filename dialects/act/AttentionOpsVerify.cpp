@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// What attention and its primitives require of shapes, types and options.
+// Dimensions are compared by size or by name (ShapeCheck.h), so the checks work
+// on models whose sizes are open.
 #include "dialects/act/ShapeCheck.h"
 
 using namespace mlir;
@@ -320,16 +324,16 @@ template <typename Op> static LogicalResult verifyOptions(Op op) {
   if (failed(verifyWindow(op, op.getWindow())))
     return failure();
   if (op.getTopLeft() && !op.getCausal() && !op.getWindow())
-    return op.emitOpError("is top_left, which is about causal and window, and "
-                          "has neither");
+    return op.emitOpError(
+        "is top_left, which applies to causal or window, but has neither");
   if (op.getSoftcap() &&
       failed(verifyPositive(op, "softcap", op.getSoftcap()->convertToDouble())))
     return failure();
   bool all = op.getSeed() && op.getStep() && op.getSite();
   bool any = op.getSeed() || op.getStep() || op.getSite();
   if (all != op.getDropout().has_value() || any != all)
-    return op.emitOpError(
-        "has only a part of dropout's p, seed, step and site");
+    return op.emitOpError("has only some of dropout's p, seed, step and site, "
+                          "expected all or none");
   if (all) {
     double p = op.getDropout()->convertToDouble();
     if (!(p >= 0 && p < 1))

@@ -151,6 +151,8 @@ private:
   }
 };
 
+/// A row that sees no key has the sum 0, and its numerators are 0 too: the
+/// result is 0 and not NaN.
 Value orOne(Scalars &s, Value total) {
   Value none = arith::CmpFOp::create(s.b, s.loc, arith::CmpFPredicate::OEQ,
                                      total, s.f(0));
@@ -291,6 +293,8 @@ bool act::takesTurns(AttentionGradOp op) {
          (!op.getDk().use_empty() || !op.getDv().use_empty());
 }
 
+/// Without turns only delta is used. The other workspaces keep their places in
+/// the list, with one number each.
 SmallVector<RankedTensorType> AttentionGradOp::getWorkspaceTypes() {
   auto q = cast<RankedTensorType>(getQ().getType());
   auto lse = cast<RankedTensorType>(getLse().getType());

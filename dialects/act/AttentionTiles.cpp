@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Tiles of scores as IR: slices of the operands, sums over tiles, and the score
+// of an element with its slope. AttentionTiles.h has the drawing; the loops
+// over tiles are in the lowerings.
 #include "dialects/act/AttentionTiles.h"
 #include "dialects/act/ScoreRegion.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -9,6 +13,8 @@ namespace act {
 
 using Tile = AttentionTiles::Tile;
 
+// A row that has seen nothing has the maximum -inf, and -inf - -inf would be
+// NaN. It is shifted by 0 instead.
 Value power(Scalars &s, Value x, Value most) {
   return s.exp(s.sub(x, s.select(s.isNegInf(most), s.f(0), most)));
 }
@@ -80,6 +86,9 @@ Value AttentionTiles::kvHead(Value head) {
     return head;
   return arith::DivUIOp::create(b, loc, head, index(heads / kvHeads));
 }
+// All blocks have one static size. The last one is moved back until it fits, so
+// it may repeat elements of the block before. score() masks repeated keys, and
+// forEachBlock() cuts repeated rows off.
 Value AttentionTiles::rowOf(Value firstRow) {
   return s % rows ? min(firstRow, index(s - rows)) : firstRow;
 }
@@ -167,6 +176,10 @@ void AttentionTiles::setSequences(Tile &tile) {
   tile.rowHigh = rowBounds(tile.row, rows, false);
 }
 
+// A key block outside of the range has no visible score. Inside of it scores
+// are still masked one by one, because the range is that of all rows together.
+// The lower end is rounded down, so that blocks start at the same columns for
+// every row.
 std::pair<Value, Value> AttentionTiles::columnRange(const Tile &tile) {
   Value low = index(0), high = index(kv);
   // The keys visible to the last row.
@@ -209,6 +222,8 @@ Value AttentionTiles::product(Value x, Value y) {
                [](Scalars &s, ValueRange in) { return s.mul(in[0], in[1]); });
 }
 
+// A generic that goes on from the values of `out` instead of a neutral element,
+// so that an accumulator is updated in its own memory.
 static Value genericOn(LinalgBuilder &l, Value out, AffineMap outMap,
                        ArrayRef<LinalgBuilder::Input> inputs, int64_t loops,
                        ArrayRef<int64_t> reduced, LinalgBuilder::Body body) {
@@ -278,6 +293,8 @@ AttentionTiles::scoreInputs(const Tile &tile) {
                                       tile.column},
         sizes(4, one), strides(4, one);
     SmallVector<int64_t> size, loops;
+    // A dimension of size 1 stands for all positions: it is read at 0 and has
+    // no loop.
     for (auto [i, n] : llvm::enumerate(shapeOf(bias))) {
       if (n == 1) {
         offsets[i] = zero;
@@ -345,6 +362,9 @@ AttentionTiles::Score AttentionTiles::score(Scalars &s, const Tile &tile,
   return scoreAt(s, at, raw, inputs, wantSlope, others);
 }
 
+// The order is that of the op's definition: scale, softcap, bias, score region,
+// masks. The slope follows it by the chain rule. The bias is added behind the
+// softcap, so its slope has only the region's factor.
 AttentionTiles::Score AttentionTiles::scoreAt(Scalars &s, const Position &at,
                                               Value raw, ValueRange inputs,
                                               bool wantSlope,
@@ -408,6 +428,9 @@ Value AttentionTiles::drop(Scalars &s, const Tile &tile, Value x) {
   return options.dropout ? dropAt(s, positionIn(s, tile), x) : x;
 }
 
+// The random number belongs to the element's index in [b, heads, s, s_kv]. So
+// forward, gradient and every tiling drop the same elements, and no mask is
+// saved.
 Value AttentionTiles::dropAt(Scalars &s, const Position &at, Value x) {
   if (!options.dropout)
     return x;
@@ -422,6 +445,8 @@ Value AttentionTiles::dropAt(Scalars &s, const Position &at, Value x) {
   return s.select(keep, s.mul(x, s.f(1 / (1 - *options.dropout))), s.f(0));
 }
 
+// Rows that the last block shares with the one before are cut off before they
+// are stored: the blocks run in parallel and must not write to one place.
 SmallVector<Value> AttentionTiles::forEachBlock(
     int64_t batch, int64_t heads, int64_t length, int64_t block,
     ArrayRef<Output> outputs,

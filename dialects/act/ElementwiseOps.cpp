@@ -38,6 +38,8 @@ static RankedTensorType typeOf(Value v) {
   return cast<RankedTensorType>(v.getType());
 }
 
+// Operands may have been broadcast. Each gets the sum of the gradient over the
+// dimensions that its broadcast added.
 LogicalResult AddOp::buildGradient(OpBuilder &b, ValueRange dy,
                                    ArrayRef<bool> needed,
                                    SmallVectorImpl<Value> &dx) {
@@ -100,6 +102,7 @@ LogicalResult ScaleOp::buildGradient(OpBuilder &b, ValueRange dy,
   return success();
 }
 
+// A cast from integers has no gradient: integers are not differentiable.
 LogicalResult CastOp::buildGradient(OpBuilder &b, ValueRange dy,
                                     ArrayRef<bool> needed,
                                     SmallVectorImpl<Value> &dx) {
@@ -109,6 +112,8 @@ LogicalResult CastOp::buildGradient(OpBuilder &b, ValueRange dy,
   return success();
 }
 
+// The gradient goes to the operand that was chosen, and zero to the other. The
+// condition has none.
 LogicalResult SelectOp::buildGradient(OpBuilder &b, ValueRange dy,
                                       ArrayRef<bool> needed,
                                       SmallVectorImpl<Value> &dx) {
@@ -145,6 +150,7 @@ ACTIVATION_GRADIENT(SiluOp, Activation::Silu)
 ACTIVATION_GRADIENT(GeluOp, Activation::Gelu)
 ACTIVATION_GRADIENT(GeluNewOp, Activation::GeluNew)
 
+// The slope is 1 - y^2: only the result is saved.
 LogicalResult TanhOp::buildGradient(OpBuilder &b, ValueRange dy,
                                     ArrayRef<bool> needed,
                                     SmallVectorImpl<Value> &dx) {
@@ -153,6 +159,7 @@ LogicalResult TanhOp::buildGradient(OpBuilder &b, ValueRange dy,
   return success();
 }
 
+// One op for both gradients: they share the activation of the gate.
 static LogicalResult gluGradient(Operation *op, Activation kind, OpBuilder &b,
                                  Value dy, ArrayRef<bool> needed,
                                  SmallVectorImpl<Value> &dx) {
@@ -193,6 +200,7 @@ LogicalResult GegluOp::decompose(OpBuilder &b,
   return success();
 }
 
+// The mask is not saved: the same seed, step and site draw it again.
 LogicalResult DropoutOp::buildGradient(OpBuilder &b, ValueRange dy,
                                        ArrayRef<bool> needed,
                                        SmallVectorImpl<Value> &dx) {

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Elementwise ops as scalars. An op states its scalar form once (emitScalar),
+// and fused kernels inline the same form.
 #include "dialects/act/LinalgBuilder.h"
 #include "dialects/act/Philox.h"
 #include <cmath>
@@ -71,6 +74,8 @@ ACT_ELEMENTWISE(NotOp) {
   results.push_back(arith::XOrIOp::create(b, loc, x[0], one));
 }
 
+/// Gelu is the exact form with erf. GeluNew is its approximation by tanh
+/// (Hendrycks and Gimpel 2016), which GPT-2 uses.
 static Value activation(Scalars &s, Activation kind, Value x) {
   switch (kind) {
   case Activation::Silu:
@@ -87,6 +92,7 @@ static Value activation(Scalars &s, Activation kind, Value x) {
   return s.mul(s.mul(s.f(0.5), x), s.add(s.f(1), s.tanh(inner)));
 }
 
+/// d activation / dx, each with the formula of `activation`.
 static Value activationSlope(Scalars &s, Activation kind, Value x) {
   switch (kind) {
   case Activation::Silu: {
@@ -152,6 +158,8 @@ ACT_ELEMENTWISE(GluGradOp) {
   results.push_back(s.mul(activation(s, getKind(), x[1]), x[0]));
 }
 
+/// An element's random number belongs to its row-major index. So the gradient,
+/// which is the same op on dy, drops the same elements.
 LogicalResult DropoutOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
                                        SmallVectorImpl<Value> &results) {
   Value input = operands[0];

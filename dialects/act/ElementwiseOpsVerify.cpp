@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// What elementwise ops require of shapes and types.
 #include "dialects/act/ShapeCheck.h"
 
 using namespace mlir;

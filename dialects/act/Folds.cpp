@@ -122,6 +122,8 @@ static Value untransposed(Value value) {
   return transpose.getInput();
 }
 
+// A product reads an operand in either order at no cost, so a transpose in
+// front of it becomes a flag.
 LogicalResult MatmulOp::canonicalize(MatmulOp op, PatternRewriter &rewriter) {
   Value lhs = untransposed(op.getLhs()), rhs = untransposed(op.getRhs());
   if (!lhs && !rhs)

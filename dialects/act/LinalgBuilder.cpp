@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The vocabulary of the linalg forms: elementwise generics, reductions,
+// reshapes. Every body computes in one type, f32 or f64, and rounds once, where
+// its value is stored.
 #include "dialects/act/LinalgBuilder.h"
 #include <limits>
 
@@ -178,6 +182,8 @@ Value LinalgBuilder::rounded(Value tensor, Type element) {
              [](Scalars &, ValueRange args) { return args[0]; });
 }
 
+// Not map(): the elements may be of a type that is not computed in, and a copy
+// must keep their bits.
 Value LinalgBuilder::copy(ArrayRef<int64_t> shape, Input input) {
   Value init = empty(shape, elementOf(input.tensor));
   auto generic = linalg::GenericOp::create(
@@ -193,7 +199,8 @@ Value LinalgBuilder::copy(ArrayRef<int64_t> shape, Input input) {
   return generic.getResult(0);
 }
 
-// The finest grouping of `from` and `to` into runs of equal products.
+// The finest grouping of `from` and `to` into runs of equal products. [6, 4]
+// and [2, 3, 4] are (6 | 2 3) and (4 | 4).
 static SmallVector<std::pair<ReassociationIndices, ReassociationIndices>>
 commonGroups(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
   SmallVector<std::pair<ReassociationIndices, ReassociationIndices>> groups;
@@ -219,6 +226,8 @@ commonGroups(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
   return groups;
 }
 
+// A collapse and an expansion, by the finest groups: a pass can then move each
+// of them past other ops and fold what cancels.
 Value LinalgBuilder::reshape(Value tensor, ArrayRef<int64_t> shape) {
   ArrayRef<int64_t> from = shapeOf(tensor);
   if (from == shape)

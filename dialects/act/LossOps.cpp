@@ -57,6 +57,7 @@ static RankedTensorType lseType(RankedTensorType labels, Type element) {
   return withElement(labels, computeType(element));
 }
 
+// The log-sum-exp is a result only where a gradient will read it.
 Operation *CrossEntropyOp::withStatistics(OpBuilder &b) {
   if (getLse())
     return *this;
@@ -113,6 +114,8 @@ LogicalResult LinearCrossEntropyOp::buildGradient(OpBuilder &b, ValueRange dy,
   return success();
 }
 
+// Named like the input, with the weight's vocabulary as the last dimension, so
+// that formulas keep their letters.
 Value LinearCrossEntropyOp::buildLogits(OpBuilder &b) {
   auto input = getInput().getType();
   SmallVector<int64_t> shape(input.getShape());

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The linalg forms of embeddings and losses. Ids and labels are data that no
+// verifier has seen, so each is clamped before it addresses memory.
 #include "dialects/act/LinalgBuilder.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -10,6 +13,8 @@ static SmallVector<int64_t> firstLoops(int64_t count) {
   return llvm::to_vector(llvm::seq<int64_t>(0, count));
 }
 
+// The table is read inside of the body and is no operand of the generic,
+// because which row an element reads depends on the data.
 LogicalResult EmbeddingOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
                                          SmallVectorImpl<Value> &results) {
   Value table = operands[0], ids = operands[1];
@@ -202,6 +207,8 @@ LogicalResult LabelCountOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
   return success();
 }
 
+// loss = lse - logit of the label, with lse = max + log(sum of exp(logit -
+// max)): the largest exponent is 0, so nothing overflows.
 LogicalResult CrossEntropyOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
                                             SmallVectorImpl<Value> &results) {
   int64_t n = shapeOf(operands[0]).back(), tokens = 1;
@@ -258,6 +265,9 @@ LogicalResult CrossEntropyOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
 }
 
 LogicalResult
+// The gradient of a logit is weight * (softmax - 1 at the label). The
+// probabilities come from the logits and the saved log-sum-exps, so forward
+// keeps one number for each token and not one for each logit.
 CrossEntropyGradOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
                                   SmallVectorImpl<Value> &results) {
   auto type = plainTensor(getResult().getType());

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// What embeddings and losses require of shapes and types. Ids and labels are
+// data, so their values are not checked here.
 #include "dialects/act/ShapeCheck.h"
 
 using namespace mlir;

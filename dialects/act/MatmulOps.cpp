@@ -91,7 +91,8 @@ LogicalResult LinearOp::buildGradient(OpBuilder &b, ValueRange dy,
                                       ArrayRef<bool> needed,
                                       SmallVectorImpl<Value> &dx) {
   if (getLoraA())
-    return emitOpError("with lora is decomposed before it is differentiated");
+    return emitOpError(
+        "with lora must be decomposed before it is differentiated");
   Value x = getInput(), w = getWeight(), grad = dy[0];
   // The weight's gradient first: it may be the last reader of x, whose memory
   // is then free for x's gradient.

@@ -199,6 +199,8 @@ RankedTensorType act::partsOfProductType(Operation *op) {
                  std::to_string(parts));
 }
 
+/// The sum over k is cut, so each part is a product over a range of k, kept in
+/// the computation type.
 Value act::lowerPartsOfProduct(OpBuilder &b, Operation *op,
                                ValueRange operands) {
   LinalgBuilder l(b, op->getLoc(), operands.getTypes());

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// What products require of shapes and types.
 #include "dialects/act/ShapeCheck.h"
 
 using namespace mlir;
@@ -85,7 +87,8 @@ LogicalResult LinearOp::verify() {
   if (!getLoraA() && !getLoraB() && !getLoraScale())
     return success();
   if (!getLoraA() || !getLoraB() || !getLoraScale())
-    return emitOpError("has only a part of lora's A, B and scale");
+    return emitOpError(
+        "has only some of lora's A, B and scale, expected all or none");
   if (!getLoraScale()->isFinite())
     return emitOpError("lora_scale is not finite");
   RankedTensorType a = getLoraA().getType(), b = getLoraB().getType();

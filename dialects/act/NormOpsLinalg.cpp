@@ -74,6 +74,8 @@ LogicalResult RmsNormOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
   return success();
 }
 
+/// With g = grad * weight and normal = x * rstd: dx = rstd * (g - normal *
+/// mean(g * normal)).
 LogicalResult RmsNormGradOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
                                            SmallVectorImpl<Value> &results) {
   Value grad = operands[0], input = operands[1], weight = operands[2],
@@ -123,6 +125,8 @@ LogicalResult LayerNormOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
   return success();
 }
 
+/// With g = grad * weight and normal = (x - mean) * rstd: dx = rstd * (g -
+/// mean(g) - normal * mean(g * normal)).
 LogicalResult LayerNormGradOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
                                              SmallVectorImpl<Value> &results) {
   Value grad = operands[0], input = operands[1], weight = operands[2],

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// What norms and their gradients require of shapes and types.
 #include "dialects/act/ShapeCheck.h"
 
 using namespace mlir;
@@ -105,7 +107,8 @@ LogicalResult LayerNormGradOp::verify() {
 // - mean and bias are both there, or neither.
 LogicalResult NormalizeOp::verify() {
   if (getNumOperands() == 4)
-    return emitOpError("has a mean or a bias, expected both or neither");
+    return emitOpError(
+        "has only one of mean and bias, expected both or neither");
   RankedTensorType input = getInput().getType();
   if (failed(checkColumns(*this, "weight", getWeight().getType(), input)) ||
       failed(checkLike(*this, "result", getType(), "input", input)) ||

@@ -6,6 +6,8 @@
 using namespace mlir;
 using namespace act;
 
+/// Updates have no tensor operands: the size is that of the parameter they
+/// name.
 static int64_t parameterElements(Operation *op, FlatSymbolRefAttr name) {
   auto parameter = SymbolTable::lookupNearestSymbolFrom<ParameterOp>(op, name);
   return parameter ? elementCount(cast<RankedTensorType>(parameter.getType()))

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// What the optimizer's ops require. That the parameter exists and is trained is
+// checked with the symbol table, once per module.
 #include "dialects/act/ParameterUse.h"
 #include "dialects/act/ShapeCheck.h"
 

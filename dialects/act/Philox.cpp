@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Philox4x32-10 as scalar IR; the constants are those of its authors'
+// Random123. The runtime draws initial values with the same generator in C++
+// (act/Random/Philox.h).
 #include "dialects/act/Philox.h"
 #include <cmath>
 

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Costs of ops about the program: parameters, random sites, recomputation,
+// copies to the host and gradients' accumulation. Their rules are in
+// ProgramOpsVerify.cpp.
 #include "dialects/act/Dialect.h"
 
 using namespace mlir;

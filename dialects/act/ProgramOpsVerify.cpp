@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// What ops about the program require: parameters and their users, repeats and
+// their callees, groups, sites and phases.
 #include "dialects/act/ParameterUse.h"
 #include "dialects/act/ShapeCheck.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -149,7 +152,8 @@ LogicalResult RepeatOp::verify() {
   return success();
 }
 
-// Whether a call of `callee` may reach `target`.
+// Whether a call of `callee` may reach `target`. Repeats are written out by
+// calls, so a cycle would never end.
 static bool reaches(func::FuncOp callee, func::FuncOp target, Operation *from,
                     SymbolTableCollection &symbols,
                     llvm::SmallPtrSetImpl<Operation *> &seen) {
@@ -217,7 +221,7 @@ LogicalResult RepeatOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (auto caller = (*this)->getParentOfType<func::FuncOp>())
     if (reaches(callee, caller, *this, symbols, seen))
       return emitOpError() << "calls " << getCalleeAttr()
-                           << ", which comes back to this function";
+                           << ", which calls this function again";
   TypeRange arguments = callee.getArgumentTypes();
   unsigned operands = getNumOperands();
   if (arguments.size() == operands + 1 && arguments.front().isInteger(64))

@@ -42,6 +42,8 @@ Value Scalars::div(Value x, Value y) {
   return arith::DivFOp::create(b, loc, x, y);
 }
 Value Scalars::neg(Value x) { return arith::NegFOp::create(b, loc, x); }
+// maximumf and minimumf return NaN if an operand is NaN, as PyTorch does;
+// maxnumf and minnumf would lose it.
 Value Scalars::max(Value x, Value y) {
   return arith::MaximumFOp::create(b, loc, x, y);
 }
@@ -79,7 +81,8 @@ Value Scalars::rounded(Value x, Type element) {
 }
 
 // f8E4M3FN: sign, 4 bits of exponent with bias 7, 3 of mantissa; no infinity,
-// 0x7f is NaN, the largest value 0x7e is 448 (OCP OFP8).
+// 0x7f is NaN, the largest value 0x7e is 448 (OCP OFP8). LLVM has no 8-bit
+// floats, so conversions are integer arithmetic on the bits.
 static Value widenFloat8(OpBuilder &b, Location loc, Value x) {
   Scalars s(b, loc, b.getF32Type());
   Type i32 = b.getI32Type();

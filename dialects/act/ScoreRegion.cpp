@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Inlines a score region with its derivative by forward mode. ScoreRegion.h has
+// the idea; a null tangent is zero and makes no ops.
 #include "dialects/act/ScoreRegion.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/DenseSet.h"
@@ -68,6 +71,7 @@ public:
         .Default([](Operation *) { return Value(); });
   }
 
+  // The ops of get(), and comparisons, whose derivative is zero.
   static bool has(Operation *op) {
     return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp,
                arith::NegFOp, arith::MaximumFOp, arith::MaxNumFOp,
@@ -86,6 +90,8 @@ private:
   }
   Value times(Value a, Value b) { return b ? s.mul(a, b) : Value(); }
   Value orZero(Value a) { return a ? a : s.f(0); }
+  // At a tie the first operand's slope: any choice between the two is a
+  // subgradient.
   Value pick(arith::CmpFPredicate first) {
     Value c = arith::CmpFOp::create(s.b, s.loc, first, x[0], x[1]);
     return s.select(c, orZero(dx[0]), orZero(dx[1]));
@@ -114,8 +120,8 @@ LogicalResult checkScoreRegion(Region &region, bool differentiated) {
       live |= depends.contains(operand);
     }
     if (live && differentiated && !Tangent::has(&op))
-      return op.emitOpError("in a score region depends on the score and has no "
-                            "derivative");
+      return op.emitOpError(
+          "in a score region depends on the score but has no derivative");
     // A comparison is locally constant.
     if (live && !isa<arith::CmpFOp>(op))
       depends.insert(op.getResult(0));

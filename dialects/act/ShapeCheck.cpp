@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Comparison of dimensions by size and by name (ShapeCheck.h).
 #include "dialects/act/ShapeCheck.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CheckedArithmetic.h"

@@ -55,6 +55,7 @@ LogicalResult SumToOp::buildGradient(OpBuilder &b, ValueRange dy,
   return success();
 }
 
+/// A part that nobody differentiates counts as zeros.
 LogicalResult SplitOp::buildGradient(OpBuilder &b, ValueRange dy,
                                      ArrayRef<bool> needed,
                                      SmallVectorImpl<Value> &dx) {

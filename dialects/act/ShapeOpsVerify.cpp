@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// What ops that move elements require of shapes and types.
 #include "dialects/act/ShapeCheck.h"
 
 using namespace mlir;
@@ -48,9 +50,10 @@ LogicalResult TransposeOp::verify() {
 LogicalResult ReshapeOp::verify() {
   RankedTensorType input = getInput().getType();
   if (!sameProduct(dimsOf(input), dimsOf(getType())))
-    return emitOpError() << "result of shape " << shapeText(getType())
-                         << " has not as many elements as input of shape "
-                         << shapeText(input);
+    return emitOpError()
+           << "result of shape " << shapeText(getType())
+           << " has a different number of elements than input of shape "
+           << shapeText(input);
   return checkElement(*this, "result", getType(), input.getElementType(),
                       "as in input");
 }
@@ -74,7 +77,7 @@ static LogicalResult verifyMultiple(Operation *op, StringRef largeName,
     if (!ShapedType::isDynamic(l) && !ShapedType::isDynamic(s) && l % s != 0)
       return op->emitOpError()
              << "dimension " << i << " of " << largeName << " of shape "
-             << shapeText(large) << " is no multiple of " << smallName
+             << shapeText(large) << " is not a multiple of " << smallName
              << "'s of shape " << shapeText(small);
   }
   auto input = cast<RankedTensorType>(op->getOperand(0).getType());

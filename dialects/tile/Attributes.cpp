@@ -21,6 +21,8 @@ LogicalResult SharedLayoutAttr::verify(function_ref<InFlightDiagnostic()> error,
   return success();
 }
 
+// Every key is optional and may be given in any order: <warps = 8, stages = 3>.
+// The printer writes warps and stages always.
 Attribute ScheduleAttr::parse(AsmParser &p, Type) {
   SMLoc loc = p.getCurrentLocation();
   int64_t warps = 4, stages = 2, copyWarps = 0;
@@ -70,9 +72,9 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> error,
   if (warps < 1 || warps > 32)
     return error() << "a schedule has " << warps << " warps, expected 1 to 32";
   if (copyWarps < 0 || copyWarps > 32 - warps)
-    return error() << "a schedule has " << copyWarps << " warps that copy and "
-                   << warps
-                   << " that compute, expected 0 or more, and 32 in all";
+    return error()
+           << "a schedule has " << copyWarps << " warps that copy and " << warps
+           << " that compute, expected 0 or more, and at most 32 in all";
   if (stages < 1 || stages > 16)
     return error() << "a schedule has " << stages
                    << " stages, expected 1 to 16";
@@ -112,6 +114,8 @@ Attribute GridAttr::parse(AsmParser &p, Type) {
                                 ArrayRef(names), ArrayRef(axes));
 }
 
+// The inverse of parse(): factors of one axis are joined by a star, axes by a
+// comma.
 void GridAttr::print(AsmPrinter &p) const {
   p << '<';
   for (auto [i, number] : llvm::enumerate(getNumbers())) {
@@ -124,6 +128,8 @@ void GridAttr::print(AsmPrinter &p) const {
   p << '>';
 }
 
+// The factors of an axis must be adjacent and the axes in order, or the text
+// would read back as another attribute.
 LogicalResult GridAttr::verify(function_ref<InFlightDiagnostic()> error,
                                ArrayRef<int64_t> numbers,
                                ArrayRef<StringAttr> names,
@@ -145,6 +151,8 @@ LogicalResult GridAttr::verify(function_ref<InFlightDiagnostic()> error,
   return success();
 }
 
+// Empty if a name has no size or an axis overflows; the verifier of the grid
+// reports that.
 SmallVector<int64_t> GridAttr::resolve(DictionaryAttr sizes) const {
   SmallVector<int64_t> grid{1, 1, 1};
   for (auto [number, name, axis] :
@@ -263,7 +271,8 @@ int64_t LayoutAttr::getNumWarps() const { return count(getWarps()); }
 
 // Verifies that
 // - all digits have equally many strides;
-// - the lanes multiply to 32.
+// - the lanes multiply to 32. So there is a lane digit, on which getRank()
+//   relies.
 LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> error,
                                  ArrayRef<DigitAttr> registers,
                                  ArrayRef<DigitAttr> lanes,

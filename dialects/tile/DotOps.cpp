@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Which products of blocks there are: element types, accumulators, shapes.
 #include "dialects/tile/ShapeCheck.h"
 
 using namespace mlir;
@@ -67,9 +69,9 @@ LogicalResult DotOp::verify() {
     return success();
   if (getWithin().size() != 2)
     return emitOpError() << "has " << getWithin().size()
-                         << " ends within, expected two, low and high";
+                         << " within bounds, expected two, low and high";
   if (!isa<BFloat16Type, Float16Type, Float32Type>(element))
-    return emitOpError() << "has ends within for elements of type " << element
+    return emitOpError() << "has within bounds for elements of type " << element
                          << ", expected bf16, f16 or f32";
   for (auto [name, end] :
        {std::pair<StringRef, Value>("low", getLow()), {"high", getHigh()}}) {

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Conversions of 8-bit floats as integer arithmetic (Float8.h). They round as
+// PTX's cvt does, so a kernel has the same values on targets without that
+// instruction.
 #include "dialects/tile/Float8.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

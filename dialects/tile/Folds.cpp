@@ -46,6 +46,8 @@ OpFoldResult TransposedViewOp::fold(FoldAdaptor) {
   return getResult();
 }
 
+/// One number is a constant; longer rows are made in each thread from its
+/// position.
 OpFoldResult IotaOp::fold(FoldAdaptor) {
   if (getEnd() - getStart() != 1)
     return {};

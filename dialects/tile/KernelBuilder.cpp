@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// One function per op, as KernelBuilder.h shows. Shapes are computed only where
+// a result type needs them.
 #include "dialects/tile/KernelBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -17,6 +20,8 @@ static Type withElement(Type type, Type element) {
   return tensor ? tensor.clone(element) : element;
 }
 
+// Starts a kernel without parameters; argument() adds them one by one, so that
+// a caller need not list their types first.
 KernelBuilder::KernelBuilder(gpu::GPUModuleOp module, StringRef name,
                              Location loc)
     : b(module.getContext()), loc(loc) {
@@ -26,6 +31,7 @@ KernelBuilder::KernelBuilder(gpu::GPUModuleOp module, StringRef name,
   b.setInsertionPointToEnd(module.getBody());
   kernel = gpu::GPUFuncOp::create(b, loc, name, b.getFunctionType({}, {}));
   kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  // The same defaults as in the text form of a schedule.
   setSchedule(4, 2);
   b.setInsertionPointToEnd(&kernel.getBody().front());
 }
@@ -102,6 +108,8 @@ Value KernelBuilder::viewOf(Value pointer, ArrayRef<OpFoldResult> sizes,
       sizes, strides);
 }
 
+// Indices and extents of a block. A vector of rows has its extent in its type;
+// for a scalar index the caller gives it.
 KernelBuilder::Access KernelBuilder::access(ArrayRef<At> at) {
   Access access;
   for (const At &one : at) {
@@ -160,6 +168,8 @@ Value KernelBuilder::broadcast(Value a, ArrayRef<int64_t> shape) {
   return a.getType() == type ? a : BroadcastOp::create(b, loc, type, a);
 }
 
+// Brings a vector, or a scalar, to the shape of `like`, with its elements along
+// the other axis: `axis` is where the new dimension goes.
 Value KernelBuilder::along(Value a, int64_t axis, Value like) {
   ArrayRef<int64_t> shape = cast<RankedTensorType>(like.getType()).getShape();
   if (!isa<RankedTensorType>(a.getType()))
@@ -167,6 +177,8 @@ Value KernelBuilder::along(Value a, int64_t axis, Value like) {
   return broadcast(expandDims(a, axis), shape);
 }
 
+// Without an accumulator it starts from zeros, in the type in which tensor
+// cores sum: i32 for integers, f64 for f64, else f32.
 Value KernelBuilder::dot(Value x, Value y, Value acc, DotPrecision precision) {
   if (!acc) {
     auto a = cast<RankedTensorType>(x.getType());
@@ -226,6 +238,7 @@ Value KernelBuilder::select(Value condition, Value x, Value y) {
   return arith::SelectOp::create(b, loc, condition, x, y);
 }
 
+// Integers are signed, except that an i1 is 0 or 1.
 Value KernelBuilder::convert(Value x, Type element) {
   Type from = getElementTypeOrSelf(x), to = withElement(x.getType(), element);
   if (from == element)

@@ -13,6 +13,10 @@ void BlockText::addNames(OperationState &state) const {
                        ArrayAttr::get(state.getContext(), names));
 }
 
+// An index is a scalar with an optional extent, or a vector, whose type has the
+// extent: [%i : 64, %rows : tensor<32xi32>, %j : K = 32]. A scalar that is no
+// index has its type first: [%i : i32 : 64]. A name before the extent is the
+// block size that it came from.
 ParseResult act::tile::parseBlock(OpAsmParser &p, BlockText &block) {
   auto parseExtent = [&]() -> ParseResult {
     StringRef name;
@@ -78,6 +82,8 @@ void act::tile::printBlock(OpAsmPrinter &p, BlockAccessOpInterface access) {
   p << ']';
 }
 
+// The number is read without a type, because the type comes later in the text.
+// An integer gets one bit more than its digits need, so that it keeps its sign.
 ParseResult act::tile::parseNumber(OpAsmParser &p, Attribute &number) {
   Builder &b = p.getBuilder();
   bool negative = succeeded(p.parseOptionalMinus());
@@ -105,6 +111,8 @@ ParseResult act::tile::parseNumber(OpAsmParser &p, Attribute &number) {
   return success();
 }
 
+// A float may be rounded, but not to infinity or from it. An integer may be
+// meant as signed or as unsigned: -1 and 255 are the same i8.
 TypedAttr act::tile::numberOfType(Attribute number, Type type) {
   auto integer = dyn_cast<IntegerAttr>(number);
   if (auto real = dyn_cast<FloatType>(type)) {
@@ -126,6 +134,8 @@ TypedAttr act::tile::numberOfType(Attribute number, Type type) {
   return IntegerAttr::get(type, value.sextOrTrunc(width));
 }
 
+// A literal cannot be infinite, but the padding of a maximum is. So infinities
+// and NaN are keywords.
 void act::tile::printNumber(OpAsmPrinter &p, TypedAttr number) {
   auto real = dyn_cast<FloatAttr>(number);
   if (!real || real.getValue().isFinite())

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// What views and accesses require. Sizes and strides that are known at run time
+// only are not checked here.
 #include "dialects/tile/ShapeCheck.h"
 
 using namespace mlir;
@@ -108,7 +111,7 @@ static LogicalResult checkExtentNames(BlockAccessOpInterface access) {
   if (!names || names.size() != access.getExtents().size() ||
       !llvm::all_of(names, isText))
     return op->emitOpError() << extentNamesName << " is " << value
-                             << ", expected a word for each index";
+                             << ", expected a string for each index";
   for (auto [i, attribute] : llvm::enumerate(names)) {
     StringRef name = cast<StringAttr>(attribute);
     if (name.empty())

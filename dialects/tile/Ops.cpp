@@ -300,12 +300,14 @@ bool act::tile::touchesBlocks(Operation *op) {
          llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
 }
 
+// Whether the op has all the flags that let tile-simplify-math approximate it.
 bool act::tile::mayApproximate(Operation *op) {
   auto math = dyn_cast<arith::ArithFastMathInterface>(op);
   auto flags = math ? math.getFastMathFlagsAttr() : nullptr;
   return flags && arith::bitEnumContainsAll(flags.getValue(), approximate);
 }
 
+// The value whose memory a view shows, behind all views of views.
 Value act::tile::memoryOf(Value view) {
   while (Operation *made = view.getDefiningOp()) {
     if (!isa<ViewOp, TransposedViewOp>(made))

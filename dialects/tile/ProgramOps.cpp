@@ -230,8 +230,8 @@ static LogicalResult verifyIndexBits(Operation *op, Attribute value) {
   auto kernel = dyn_cast<gpu::GPUFuncOp>(op);
   if (kernel && bits.getInt() == 32 &&
       llvm::any_of(kernel.getArgumentTypes(), llvm::IsaPred<IndexType>))
-    return op->emitOpError() << "has an argument that is an index, and "
-                             << indexBitsName << " = 32";
+    return op->emitOpError()
+           << "has an argument of type index, but " << indexBitsName << " = 32";
   return success();
 }
 
@@ -257,5 +257,5 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
   if (!isa<gpu::GPUFuncOp>(op) || llvm::is_contained(others, name))
     return success();
   return op->emitOpError() << "has an attribute " << name
-                           << " that the tile dialect does not know";
+                           << " that is unknown to the tile dialect";
 }

@@ -7,6 +7,7 @@
 using namespace mlir;
 using namespace act::tile;
 
+// Chosen by the op's class: a reduction drops the axis, a scan keeps it.
 static Type resultType(ReduceOp *, RankedTensorType input, int64_t axis) {
   return dropAxis(input, axis);
 }
@@ -59,6 +60,8 @@ static ParseResult parseCombine(OpAsmParser &p, OperationState &result) {
   return properties.kind ? success() : p.parseRegion(*combiner);
 }
 
+// Result types are printed only if they do not follow from the inputs, as when
+// they have a layout.
 template <typename Op> static void printCombine(OpAsmPrinter &p, Op op) {
   p << ' ';
   if (auto kind = op.getKind())
@@ -141,6 +144,7 @@ void ScanOp::build(OpBuilder &b, OperationState &state, ValueRange inputs,
   buildRegion<ScanOp>(b, state, inputs, axis, combine);
 }
 
+// Floats have no bitwise kinds, and i1 has only those.
 static bool hasKind(Type element, CombineKind kind) {
   bool bitwise = kind == CombineKind::And || kind == CombineKind::Or;
   if (isa<FloatType>(element))
@@ -208,16 +212,15 @@ template <typename Op> static LogicalResult verifyCombine(Op op) {
            << TypeRange(elements).take_front(n) << ")";
   for (Operation &inner : block.without_terminator()) {
     if (!isMemoryEffectFree(&inner))
-      return inner.emitOpError()
-             << "stands in the combiner of " << op->getName()
-             << ", expected an op without side effects";
+      return inner.emitOpError() << "is in the combiner of " << op->getName()
+                                 << ", expected an op without side effects";
     auto isBlock = [](Type type) { return isa<TensorType>(type); };
     WalkResult walked = inner.walk([&](Operation *nested) -> WalkResult {
       if (llvm::any_of(nested->getOperandTypes(), isBlock) ||
           llvm::any_of(nested->getResultTypes(), isBlock))
         return nested->emitOpError()
-               << "takes or gives a block in the combiner of " << op->getName()
-               << ", expected single elements";
+               << "takes or returns a block in the combiner of "
+               << op->getName() << ", expected single elements";
       return WalkResult::advance();
     });
     if (walked.wasInterrupted())

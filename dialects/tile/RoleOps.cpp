@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// What warp specialisation requires: where tile.roles may stand, what copying
+// warps may execute, and what mbarriers are.
 #include "dialects/tile/ShapeCheck.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
@@ -23,28 +26,26 @@ LogicalResult RolesOp::verify() {
     return emitOpError("is not the last op of a kernel");
   if (!getSchedule(kernel).getCopyWarps())
     return emitOpError()
-           << "is in a kernel whose schedule has no warps that copy";
+           << "is in a kernel whose schedule has no copying warps";
   for (Operation &op : *(*this)->getBlock()) {
     if (&op == *this)
       break;
-    WalkResult walked =
-        op.walk([&](Operation *inner) -> WalkResult {
-          if (isForAllWarps(inner))
-            return WalkResult::advance();
-          InFlightDiagnostic error =
-              emitOpError()
-              << "follows an op on blocks or a write to memory, which "
-                 "warps that copy have no part of";
-          error.attachNote(inner->getLoc()) << "the op";
-          return error;
-        });
+    WalkResult walked = op.walk([&](Operation *inner) -> WalkResult {
+      if (isForAllWarps(inner))
+        return WalkResult::advance();
+      InFlightDiagnostic error =
+          emitOpError() << "follows an op on blocks or a write to memory, "
+                           "which copying warps do not execute";
+      error.attachNote(inner->getLoc()) << "the op";
+      return error;
+    });
     if (walked.wasInterrupted())
       return failure();
   }
   WalkResult walked = getCopy().walk([](Operation *op) -> WalkResult {
     if (isa<AllocSharedOp, MbarrierInitOp>(op))
-      return op->emitOpError("is among what warps do that copy, expected it in "
-                             "front of the tile.roles");
+      return op->emitOpError("is in the region of the copying warps, expected "
+                             "it before the tile.roles");
     return WalkResult::advance();
   });
   return failure(walked.wasInterrupted());

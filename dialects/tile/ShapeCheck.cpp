@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Shapes and types in messages, and the checks that print them.
 #include "dialects/tile/ShapeCheck.h"
 #include "mlir/IR/TypeUtilities.h"
 

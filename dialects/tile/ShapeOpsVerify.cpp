@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// What ops that change shapes of blocks require.
 #include "dialects/tile/ShapeCheck.h"
 
 using namespace mlir;
@@ -41,10 +43,10 @@ LogicalResult TransOp::verify() {
 LogicalResult ReshapeOp::verify() {
   auto input = getInput().getType();
   if (input.getNumElements() != getType().getNumElements())
-    return emitOpError() << "result of shape "
-                         << shapeText(getType().getShape())
-                         << " has not as many elements as input of shape "
-                         << shapeText(input.getShape());
+    return emitOpError()
+           << "result of shape " << shapeText(getType().getShape())
+           << " has a different number of elements than input of shape "
+           << shapeText(input.getShape());
   return checkElement(*this, "result", getType(), input.getElementType(),
                       "as in input");
 }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// What ops on shared memory require.
 #include "dialects/tile/ShapeCheck.h"
 
 using namespace mlir;

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// What ops about turns require: a counter of i32, and an index for each
+// dimension.
 #include "dialects/tile/ShapeCheck.h"
 
 using namespace mlir;

@@ -150,7 +150,7 @@ typedef struct actrt_memory_info {
 } actrt_memory_info;
 
 /* Zeroed, aligned to 256 bytes (on the host to 4096). Freed with the device at
- * the latest. Checks of a sim device count these zeros as unwritten memory. */
+ * the latest. Checks of a sim device count the zeros as written. */
 ACTRT_API actrt_status actrt_allocate(actrt_device device, uint64_t bytes,
                                       void **address);
 ACTRT_API actrt_status actrt_free(actrt_device device, void *address);

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Conversions between float types. One pair of functions converts any element
+// through double; common pairs have loops that compilers vectorise. Both give
+// the same bits.
 #include "act/Artifact/Convert.h"
 #include "act/Artifact/Types.h"
 #include <cmath>

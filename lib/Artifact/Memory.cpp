@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The bytes that a step needs, and for what. The runtime asks before it
+// allocates.
 #include "act/Artifact/Memory.h"
 #include "act/Artifact/Types.h"
 #include <algorithm>
@@ -24,6 +27,8 @@ std::string StepMemory::text() const {
   return out;
 }
 
+/// Functions run one after the other, so arenas and scratch are those of the
+/// largest.
 StepMemory act::artifact::memoryOf(const Step &step, uint64_t threads) {
   StepMemory m;
   for (const Parameter &p : step.parameters)

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Bytes to a Step. FlatBuffers verifies that the tables are in bounds;
+// validate() then checks what they say. Only a step that passes both leaves
+// this file.
 #include "Step_generated.h"
 #include "act/Artifact/Format.h"
 #include "act/File/MappedFile.h"
@@ -132,12 +136,12 @@ static Result<Step> decodeAligned(const uint8_t *data, size_t bytes) {
   const fbs::Step *s = fbs::GetStep(data);
   if (s->format() != formatNumber)
     return Error{"the artifact has format " + std::to_string(s->format()) +
-                     ", this reader knows format " +
+                     ", but this reader supports format " +
                      std::to_string(formatNumber),
                  ""};
   if (s->size() != bytes)
-    return Error{"the artifact is damaged: it says it has " +
-                     std::to_string(s->size()) + " bytes, there are " +
+    return Error{"the artifact is damaged: it claims " +
+                     std::to_string(s->size()) + " bytes, but there are " +
                      std::to_string(bytes),
                  ""};
   Decoder d{bytes};

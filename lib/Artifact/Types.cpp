@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Element types and sizes of tensors in an artifact.
 #include "act/Artifact/Types.h"
 #include "act/Nf4/Nf4.h"
 

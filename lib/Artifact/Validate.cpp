@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// What a step promises to those who run it: every index in range, every operand
+// inside its buffer, every name unique. The runtime relies on it and checks
+// nothing of this again.
 #include "act/Artifact/Format.h"
 #include "act/Artifact/Types.h"
 #include "lib/Artifact/ValidatePlan.h"
@@ -91,7 +95,7 @@ private:
         return error("kernel " + quoted(k.symbol) + " has a grid of " +
                      std::to_string(k.grid) + " blocks, expected 1 to 2^40");
       if (k.scratchBytes > maxScratchBytes)
-        return error("kernel " + quoted(k.symbol) + " wants " +
+        return error("kernel " + quoted(k.symbol) + " requests " +
                      std::to_string(k.scratchBytes) +
                      " bytes of scratch per thread, at most 2^32 is allowed");
       if (auto s = shape(k); !s)
@@ -104,13 +108,13 @@ private:
     if (step.device == "host")
       return k.threads || k.cluster || k.sharedBytes
                  ? error("kernel " + quoted(k.symbol) +
-                         " says threads, a cluster or shared memory, which "
-                         "the host does not have")
+                         " specifies threads, a cluster or shared memory, "
+                         "which the host does not have")
                  : ok();
     if (k.scratchBytes > 0)
-      return error("kernel " + quoted(k.symbol) +
-                   " wants scratch memory per thread, which only the host "
-                   "gives");
+      return error(
+          "kernel " + quoted(k.symbol) +
+          " requests scratch memory per thread, which only the host provides");
     if (k.threads < 1 || k.threads > 1024)
       return error("kernel " + quoted(k.symbol) + " has blocks of " +
                    std::to_string(k.threads) + " threads, expected 1 to 1024");
@@ -234,10 +238,10 @@ private:
       return error(std::to_string(l.args.size()) + " arguments, at most " +
                    std::to_string(maxArguments) + " are allowed");
     for (size_t i = 0; i < l.args.size(); ++i) {
-      auto s =
-          l.args[i].space == Space::Host
-              ? Status(error("memory on the host, which only copies touch"))
-              : operand(f, l.args[i]);
+      auto s = l.args[i].space == Space::Host
+                   ? Status(error(
+                         "memory on the host, which only copies may access"))
+                   : operand(f, l.args[i]);
       if (!s)
         return error("argument " + std::to_string(i) + ": " +
                      s.error().message);
@@ -245,6 +249,8 @@ private:
     return ok();
   }
 
+  // Offloading is the only use of copies, so they go between the two arenas and
+  // nowhere else.
   Status copy(const Function &f, const Launch &l) {
     if (l.args.size() != 2)
       return error("a copy of " + std::to_string(l.args.size()) +
@@ -264,6 +270,7 @@ private:
     return ok();
   }
 
+  // Compares by subtraction: offset + bytes may overflow in a damaged file.
   static Status range(const Operand &o, const std::string &what,
                       uint64_t size) {
     if (o.bytes > size || o.offset > size - o.bytes)
@@ -293,12 +300,12 @@ private:
     case Space::Arena:
       if (o.offset % arenaAlignment != 0)
         return error("arena offset " + std::to_string(o.offset) +
-                     " is no multiple of 64");
+                     " is not a multiple of 64");
       return range(o, "an arena", f.arenaBytes);
     case Space::Host:
       if (o.offset % arenaAlignment != 0)
         return error("host offset " + std::to_string(o.offset) +
-                     " is no multiple of 64");
+                     " is not a multiple of 64");
       return range(o, "an arena on the host", f.hostArenaBytes);
     case Space::Parameter:
       if (auto s = tensor(o, "parameter", step.parameters); !s)

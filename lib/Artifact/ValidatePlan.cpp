@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The plan of a function: buffers inside the arena, and no two alive at the
+// same time in one place. The compiler checked it too, but the runtime trusts
+// only what it reads.
 #include "lib/Artifact/ValidatePlan.h"
 #include "act/Artifact/Format.h"
 #include <algorithm>
@@ -24,7 +28,7 @@ static Status validateRange(const Function &f, const Buffer &b) {
                 std::to_string(arena) + (b.onHost ? " on the host" : ""));
   if (b.offset % arenaAlignment != 0)
     return fail("has offset " + std::to_string(b.offset) +
-                ", which is no multiple of 64");
+                ", which is not a multiple of 64");
   if (b.first > b.last || b.last >= f.launches.size())
     return fail("lives from launch " + std::to_string(b.first) + " to " +
                 std::to_string(b.last) + " of " +

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A Step to bytes. It is validated first, so that nothing is written that the
+// reader would refuse.
 #include "Step_generated.h"
 #include "act/Artifact/Format.h"
 #include "act/File/AtomicFile.h"

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Requests and returns, by the rules of Allocator.h. What is given back to the
+// GPU is in Release.cpp.
 #include "act/CudaCaching/Allocator.h"
 #include "lib/CudaCaching/Impl.h"
 #include <algorithm>
@@ -99,6 +102,9 @@ void Allocator::Impl::split(Block *&block, int64_t size) {
   countFree(*rest, 1);
 }
 
+// The steps and their order are PyTorch's: cached block, new segment, oversize
+// segments released, all cached segments released. A retry counts only after
+// the last of them.
 Block *Allocator::Impl::allocate(int64_t bytes) {
   const int64_t size = roundSize(settings, bytes);
   Pool &pool = poolFor(size);
@@ -153,6 +159,8 @@ void Allocator::Impl::merge(Block *into, Block *other) {
   delete other;
 }
 
+// Merges with free neighbours at once, as PyTorch does. Two free blocks are
+// then never next to each other.
 void Allocator::Impl::free(Block *block) {
   stats.allocated -= block->bytes;
   stats.requested -= block->requested;

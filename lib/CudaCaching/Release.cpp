@@ -63,6 +63,9 @@ void Allocator::Impl::releaseCached(Pool &pool) {
     unmap(block);
 }
 
+// Releases whole segments that were cached longest, in rounds: those at least
+// as old as the average, then those of the new average, until enough is free.
+// An age counts searches of the pool, not time.
 void Allocator::Impl::collectGarbage() {
   if (allowed() == unlimited)
     return;

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Plays a trace's events through the allocator and keeps the figures of each
+// event.
 #include "act/CudaCaching/Replay.h"
 #include <algorithm>
 #include <set>

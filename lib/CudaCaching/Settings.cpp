@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// PYTORCH_CUDA_ALLOC_CONF: its parser, and the rounding that it sets. What
+// PyTorch refuses is refused here.
 #include "act/CudaCaching/Settings.h"
 #include <algorithm>
 #include <charconv>
@@ -16,12 +19,17 @@ static bool isPowerOf2(int64_t value) {
   return value > 0 && (value & (value - 1)) == 0;
 }
 
+/// One entry for each power of two from 1 MiB on. Sizes below and above use the
+/// first and the last.
 static int64_t divisionsFor(const Settings &settings, int64_t bytes) {
   int last = int(settings.roundupPower2Divisions.size()) - 1;
   int index = floorLog2(bytes) - floorLog2(MiB);
   return settings.roundupPower2Divisions[std::clamp(index, 0, last)];
 }
 
+/// PyTorch's round_size. With divisions, a power of two and the next are split
+/// into so many equal steps: with 4, 5000 bytes become 5120, since 4096 is
+/// followed by 5120, 6144, 7168. Without, sizes are multiples of 512.
 int64_t roundSize(const Settings &settings, int64_t bytes) {
   if (bytes < minBlockSize)
     return minBlockSize;
@@ -37,6 +45,8 @@ int64_t roundSize(const Settings &settings, int64_t bytes) {
   return (bytes + minBlockSize - 1) / minBlockSize * minBlockSize;
 }
 
+/// PyTorch's get_allocation_size: how much is reserved from the GPU for a block
+/// of this size when no cached one fits.
 int64_t segmentSize(const Settings &settings, int64_t bytes) {
   if (bytes <= smallSize)
     return smallBuffer;
@@ -214,7 +224,7 @@ Status readOption(const std::string &key, Reader &reader, Settings &out) {
   if (key == "backend") {
     std::string word = reader.next();
     if (word != "native")
-      return wrong(key, "native, the one allocator that is modelled", word);
+      return wrong(key, "native, the only allocator that is modelled", word);
     return ok();
   }
   if (isOfNoConcern(key)) {

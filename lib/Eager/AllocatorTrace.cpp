@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A run's allocations and frees as a trace of the allocator.
 #include "act/Eager/AllocatorTrace.h"
 
 namespace act::eager {

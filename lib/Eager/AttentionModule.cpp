@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The forward of one attention module, statement by statement. Scopes and
+// resets follow Python's references: a name that is bound anew drops what it
+// held only after the new value exists.
 #include "act/Eager/AttentionModule.h"
 #include "lib/Eager/Models.h"
 

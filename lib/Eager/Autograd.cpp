@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The log of storages, the recording of nodes, and the engine that runs them in
+// PyTorch's order.
 #include "lib/Eager/Autograd.h"
 #include "lib/Eager/Checkpoint.h"
 #include "lib/Eager/Ops.h"
@@ -19,6 +22,8 @@ int64_t Log::born(int64_t bytes, const char *op) {
   a.died = -1;
   a.phase = phase;
   a.layer = layer;
+  // Backward formulas run without recording. Only a checkpoint that runs its
+  // function again records in backward.
   a.recomputed = phase == Phase::Backward && session->gradEnabled;
   allocations.push_back(std::move(a));
   happened(Event::Kind::Born, allocations.size() - 1);
@@ -64,6 +69,8 @@ static std::shared_ptr<Node> accumulatorOf(const Tensor &leaf) {
     return known;
   auto node = std::make_shared<Node>();
   node->name = "AccumulateGrad";
+  // As in PyTorch, so that the engine runs it before any other ready node and
+  // the gradient is released early.
   node->sequence = std::numeric_limits<uint64_t>::max();
   node->accumulates = true;
   node->parameter = leaf->parameter;
@@ -77,6 +84,9 @@ static std::shared_ptr<Node> accumulatorOf(const Tensor &leaf) {
       addInPlace(variable->grad, grad);
       return Tensors{};
     }
+    // A gradient that nobody else holds, in a layout that suits the leaf,
+    // becomes the leaf's own. PyTorch copies any other, because later additions
+    // in place must not reach its other holders.
     bool stealable = grad.shared().use_count() == 1 &&
                      (variable.dense() ? grad->strides == variable->strides ||
                                              grad.contiguous()
@@ -90,6 +100,8 @@ static std::shared_ptr<Node> accumulatorOf(const Tensor &leaf) {
   return node;
 }
 
+/// No node is made if no input needs a gradient: nothing is saved then, as in
+/// PyTorch.
 Recorder::Recorder(const char *name, const Tensors &inputs) {
   if (!session->gradEnabled)
     return;
@@ -112,6 +124,8 @@ Recorder::Recorder(const char *name, const Tensors &inputs) {
   }
 }
 
+/// A hook may keep something else instead of the tensor. That is how
+/// checkpointing works.
 void Recorder::save(const char *name, const Tensor &tensor) {
   if (!node)
     return;
@@ -175,6 +189,8 @@ public:
   unsigned rootNr = 0;
 
 private:
+  // How many gradients each node waits for. A node may run only when all paths
+  // from the root have delivered.
   void count(Node *root) {
     std::vector<Node *> queue{root};
     std::unordered_set<Node *> seen{root};
@@ -243,6 +259,9 @@ private:
     }
   }
 
+  // In place only if nothing else can see the old sum, neither through the
+  // tensor nor through a view of its storage. Otherwise a third tensor is alive
+  // for a moment, which counts in the peak.
   static void add(Tensor &old, Tensor &&grad) {
     if (!old) {
       old = std::move(grad);

@@ -31,6 +31,9 @@ Tensor norm(const Tensor &x, const Norm &w) {
   return layerNorm(x, w.weight, w.bias);
 }
 
+// Token types are not given, so transformers takes a row of zeros from a buffer
+// and expands it. Position and type embeddings are added one by one, each sum a
+// tensor of its own.
 Tensor embeddings(const Context &c, const Weights &w, const Tensor &tokens) {
   Tensor positions = slice(w.positionIds, 1, 0, c.s);
   Tensor types = make("gather", {1, c.s}, DType::I64, {positions});

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Both variants of torch.utils.checkpoint (Checkpoint.h).
 #include "lib/Eager/Checkpoint.h"
 #include "lib/Eager/Ops.h"
 
@@ -22,6 +24,9 @@ private:
 };
 } // namespace
 
+/// The first unpacking runs the function again and fills in all promises. An
+/// exception stops the run at the last tensor that was promised: the early
+/// stop.
 Tensor Recomputation::unpack(size_t index) {
   if (!done) {
     again.resize(promised);
@@ -57,6 +62,8 @@ static Tensor reentrantCheckpoint(const Function &function,
   node.finish({out}, [function](Node &n, Tensors &g) {
     Tensors inputs;
     for (size_t i = 0; i < n.saved.size(); ++i) {
+      // Detached leaves end the inner graph, so that the inner engine stops at
+      // the function's arguments. Their gradients are the node's results.
       Tensor original = n.unpack(i);
       Tensor input = detach(original);
       input->leaf = original.requiresGrad();
@@ -80,6 +87,7 @@ Tensor checkpoint(const Function &function, const Tensors &arguments,
                   bool reentrant) {
   if (reentrant)
     return reentrantCheckpoint(function, arguments);
+  // The first run hands out numbers instead of keeping tensors.
   auto frame = std::make_shared<Recomputation>();
   frame->function = function;
   frame->arguments = arguments;

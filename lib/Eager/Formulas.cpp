@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Derives formulas from runs with chosen sizes and verifies them at other sizes
+// (Formulas.h). A formula that fails there is not returned.
 #include "act/Eager/Formulas.h"
 #include <algorithm>
 #include <numeric>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// gpt2 as transformers runs it. Inner scopes end where Python drops a
+// temporary.
 #include "lib/Eager/Models.h"
 
 namespace act::eager {
@@ -122,6 +125,7 @@ Tensor gpt2Model(const Context &c, const Layers &layers, const Tensor &wte,
 } // namespace
 
 Tensor gpt2Loss(const Context &c) {
+  // In the order of the module's definition, as in Llama.cpp.
   auto weight = [&](const char *name, const Shape &shape) {
     return parameter(name, shape, c.dtype);
   };

@@ -10,6 +10,8 @@ struct Layer {
   Tensor postNorm, gate, up, down, gateBias, upBias, downBias;
 };
 
+// In f32, as the Python does it: several of these tensors are saved, which is
+// why norms take so much memory in eager mode.
 Tensor rmsNorm(const Tensor &x, const Tensor &weight) {
   Tensor hidden = to(x, DType::F32), variance;
   {
@@ -127,6 +129,8 @@ Tensor decoderLayer(const Context &c, const Layer &w, const Tensor &x,
   return add(residual, hidden);
 }
 
+// Made once for all layers, without gradients. The angles are in f32 whatever
+// the model's type is; only the tables are narrowed.
 std::pair<Tensor, Tensor> rotaryTables(const Context &c,
                                        const Tensor &positions,
                                        const Tensor &frequencies) {
@@ -152,6 +156,8 @@ std::pair<Tensor, Tensor> rotaryTables(const Context &c,
 using Layers =
     std::shared_ptr<const std::vector<Layer>>; // a recomputation needs them too
 
+// In the order of the module's definition, which is the order in which moving a
+// model to the GPU allocates them.
 Layers layerWeights(const Context &c) {
   const hf::ModelConfig &config = c.model.config;
   auto bias = [&](bool wanted, const char *name, int64_t n) {

@@ -8,6 +8,9 @@ static Shape denseStrides(const Tensor &x) {
   return x.dense() ? x->strides : elementwiseStrides({x}, x.sizes());
 }
 
+// Both operands get the same tensor as their gradient. As it then has two
+// owners, the engine can neither add to it in place nor hand it to a leaf
+// without a copy.
 Tensor add(const Tensor &a, const Tensor &b) {
   Recorder node("AddBackward0", {a, b});
   Tensor out = pointwise("add", {a, b}, a.dtype());
@@ -18,8 +21,11 @@ Tensor add(const Tensor &a, const Tensor &b) {
   return out;
 }
 
+// Allocates nothing; only the moment passes.
 void addInPlace(const Tensor &, const Tensor &) { ++session->log->now; }
 
+// The result is a new tensor on the same storage: the node changes, the bytes
+// do not.
 Tensor addTracked(const Tensor &a, const Tensor &b) {
   Recorder node("AddBackward0", {a, b});
   ++session->log->now;
@@ -68,6 +74,8 @@ Tensor mul(const Tensor &a, const Tensor &b) {
   return out;
 }
 
+// The number takes no memory on the device. It has its place among the saved
+// tensors all the same, because unpack() goes by index.
 Tensor mulScalar(const Tensor &x) {
   Recorder node("MulBackward0", {x});
   node.save("other", Tensor()); // a number on the host
@@ -102,6 +110,7 @@ Tensor pow(const Tensor &x, int exponent) {
   return out;
 }
 
+// A result is saved detached: saved as it is, it would hold its own node.
 Tensor rsqrt(const Tensor &x) {
   Recorder node("RsqrtBackward0", {x});
   Tensor out = pointwise("rsqrt", {x}, x.dtype());
@@ -203,6 +212,8 @@ Tensor meanLast(const Tensor &x) {
   return out;
 }
 
+// On CUDA the kernel keeps mean and reciprocal deviation in f32 for 16-bit
+// inputs too.
 Tensor layerNorm(const Tensor &x, const Tensor &weight, const Tensor &bias) {
   Recorder node("NativeLayerNormBackward0", {x, weight, bias});
   node.save("bias", bias);
@@ -265,6 +276,8 @@ Tensor safeSoftmax(const Tensor &x) {
   return softmaxKernel("SafeSoftmaxBackward0", "_safe_softmax", x, x.dtype());
 }
 
+// Composed as in PyTorch. Both nodes save the log-probabilities, which are one
+// storage, so the logits' size is kept once.
 Tensor crossEntropy(const Tensor &logits, const Tensor &target) {
   Tensor logProbabilities;
   {

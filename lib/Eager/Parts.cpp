@@ -5,6 +5,7 @@
 
 namespace act::eager {
 
+/// The expansion is a view; the reshape behind it has to copy.
 Tensor repeatKv(const Tensor &x, int64_t times) {
   if (times == 1)
     return x;

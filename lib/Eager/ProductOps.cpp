@@ -36,6 +36,7 @@ static Tensor gradOfRight(const Tensor &grad, const Tensor &left,
   return mm(transposed, grad);
 }
 
+// Each operand is saved only for the gradient of the other one.
 Tensor mm(const Tensor &a, const Tensor &b) {
   Recorder node("MmBackward0", {a, b});
   bool left = node.needs(0), right = node.needs(1);
@@ -61,6 +62,8 @@ Tensor mm(const Tensor &a, const Tensor &b) {
   return out;
 }
 
+// The bias needs nothing saved: its gradient is the sum of the result's, which
+// the engine makes when it fits the gradient to the bias's shape.
 Tensor addmm(const Tensor &bias, const Tensor &a, const Tensor &b) {
   Recorder node("AddmmBackward0", {bias, a, b});
   bool left = node.needs(1), right = node.needs(2);
@@ -145,6 +148,8 @@ Tensor matmul(const Tensor &a, const Tensor &b) {
   return unsafeReshape(product, out);
 }
 
+// PyTorch runs one kernel with the bias (addmm) on a flat view, and a plain
+// product without one.
 Tensor linear(const Tensor &x, const Tensor &weight, const Tensor &bias) {
   if (!bias) {
     Tensor transposed = t(weight);
@@ -184,6 +189,9 @@ static Shape rowStrides(const Shape &s) {
   return {s[2] * s[1] * s[3], s[3], s[1] * s[3], 1};
 }
 
+// Saves the operands, the result and a log-sum-exp for each row, but no
+// probabilities: backward computes these again block by block. Hence memory
+// grows with s, not with s^2.
 Tensor flashAttention(const Tensor &q, const Tensor &k, const Tensor &v) {
   constexpr const char *op = "_scaled_dot_product_flash_attention";
   Recorder node("ScaledDotProductFlashAttentionBackward0", {q, k, v});

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Runs a model's training step in this small PyTorch and turns the log into a
+// Run.
 #include "act/Eager/Eager.h"
 #include "lib/Eager/Models.h"
 #include <algorithm>
@@ -24,7 +27,7 @@ static void checkSupported(const Context &c) {
   bool bert = config.family == hf::Family::Bert;
   if (bert ? config.head != hf::Head::MaskedLM
            : config.head != hf::Head::CausalLM)
-    throw Unsupported{"a model without a loss has no backward"};
+    throw Unsupported{"a model without a loss has no backward pass"};
   if (config.layers > 10000)
     throw Unsupported{"more than 10,000 layers"};
   bool wide = c.dtype == DType::F32;
@@ -42,7 +45,7 @@ static void checkSupported(const Context &c) {
   for (double p : {config.embeddingDropout, config.attentionDropout,
                    config.residualDropout})
     if (p >= 1)
-      throw Unsupported{"dropout of everything"};
+      throw Unsupported{"a dropout probability of 1"};
 }
 
 // The graph in the order in which backward runs it.

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Handles, impls and storages, and what happens when the last reference to one
+// goes.
 #include "lib/Eager/Tensor.h"
 #include "lib/Eager/Session.h"
 #include <algorithm>
@@ -50,6 +53,7 @@ bool Tensor::requiresGrad() const {
   return impl && (impl->leaf || impl->gradFn);
 }
 
+/// A dimension of size 1 is never stepped over, so its stride does not matter.
 bool Tensor::contiguous() const {
   int64_t expected = 1;
   for (int64_t d = dim() - 1; d >= 0; --d)
@@ -61,6 +65,8 @@ bool Tensor::contiguous() const {
   return true;
 }
 
+/// PyTorch's is_non_overlapping_and_dense: contiguous in some order of the
+/// dimensions.
 bool Tensor::dense() const {
   std::vector<std::pair<int64_t, int64_t>> order;
   for (int64_t d = 0; d < dim(); ++d)
@@ -91,6 +97,9 @@ Shape contiguousStrides(const Shape &shape) {
   return strides;
 }
 
+/// As ATen's computeStride: the new dimensions must tile each run of old
+/// dimensions that are contiguous among themselves. False if no view has this
+/// shape.
 bool viewStrides(const Shape &sizes, const Shape &strides, const Shape &shape,
                  Shape &result) {
   if (sizes.empty()) {
@@ -132,6 +141,10 @@ Shape broadcast(const Shape &a, const Shape &b) {
   return out;
 }
 
+/// The layout of an elementwise result, as ATen's TensorIterator chooses it.
+/// Equal layouts are kept. Otherwise the dimensions are sorted by the operands'
+/// strides; the insertion sort is ATen's own, because its order of comparisons
+/// decides cases that the strides leave open.
 Shape elementwiseStrides(const Tensors &operands, const Shape &shape) {
   int64_t n = shape.size();
   bool same = true, allContiguous = true;

@@ -6,8 +6,11 @@
 
 namespace act::eager {
 
+// Each operator is one moment of the log.
 static void tick() { ++session->log->now; }
 
+// As in PyTorch, a view of a view has the first tensor as its base. It holds
+// that tensor, not only the storage.
 static Tensor viewOf(const Tensor &x, Shape sizes, Shape strides) {
   auto impl = std::make_shared<Impl>();
   impl->storage = x->storage;
@@ -39,6 +42,8 @@ Tensor allocate(const char *op, Shape sizes, Shape strides, DType dtype) {
   return Tensor(impl);
 }
 
+// Shares the storage but neither the node nor the base, so it keeps no graph
+// alive.
 Tensor detach(const Tensor &x) {
   auto impl = std::make_shared<Impl>();
   impl->storage = x->storage;
@@ -48,6 +53,8 @@ Tensor detach(const Tensor &x) {
   return Tensor(impl);
 }
 
+// Without an operator the storage is not logged: it exists before and after the
+// step, and is listed as resident.
 Tensor buffer(const char *name, const Shape &shape, DType dtype) {
   auto impl = std::make_shared<Impl>();
   impl->storage = std::make_shared<Storage>(
@@ -94,6 +101,8 @@ Tensor pointwise(const char *op, const Tensors &operands, DType dtype) {
   return out;
 }
 
+// Backward reshapes, because the gradient that arrives may have a layout that
+// allows no view.
 Tensor view(const Tensor &x, const Shape &shape) {
   Recorder node("ViewBackward0", {x});
   tick();
@@ -161,6 +170,8 @@ Tensor t(const Tensor &x) {
   return out;
 }
 
+// Used only by a backward formula, which runs without recording. So it makes no
+// node.
 static Tensor squeeze(const Tensor &x, int64_t d) {
   tick();
   Shape sizes = x.sizes(), strides = x->strides;
@@ -220,6 +231,7 @@ Tensor alias(const Tensor &x) {
   return out;
 }
 
+// Backward makes a tensor of the whole size, zero outside of the slice.
 Tensor slice(const Tensor &x, int64_t d, int64_t from, int64_t to) {
   if (d < 0)
     d += x.dim();
@@ -244,6 +256,7 @@ Tensors split(const Tensor &x, int64_t part, int64_t d) {
     sizes[d] = std::min(part, x.sizes()[d] - from);
     out.push_back(viewOf(x, std::move(sizes), x->strides));
   }
+  // The models split only into queries, keys and values.
   if (out.size() == 3)
     node.finish({out[0], out[1], out[2]}, [d](Node &, Tensors &g) {
       return Tensors{cat({g[0], g[1], g[2]}, d)};
@@ -264,6 +277,9 @@ Tensor clone(const Tensor &x) {
 
 Tensor contiguous(const Tensor &x) { return x.contiguous() ? x : clone(x); }
 
+// A view if the layout allows it, else a copy. Whether it copies decides much
+// of a model's memory: attention's heads, transposed, have no view with heads
+// and elements merged.
 Tensor reshape(const Tensor &x, const Shape &shape) {
   Shape sizes = shape, strides;
   int64_t known = 1, open = -1;
@@ -280,6 +296,8 @@ Tensor reshape(const Tensor &x, const Shape &shape) {
   return unsafeReshape(copy, sizes);
 }
 
+// A conversion to the tensor's own type returns the tensor itself and makes no
+// node, as in PyTorch.
 Tensor to(const Tensor &x, DType dtype) {
   if (x.dtype() == dtype)
     return x;

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Writes to a temporary file in the destination's folder and renames it when
+// all is written. A reader sees the old file or the new one, never a part.
 #include "act/File/AtomicFile.h"
 #include <atomic>
 #include <cerrno>
@@ -36,6 +39,8 @@ static std::string resolve(const std::string &path) {
   return path;
 }
 
+// A device or a pipe has no old content to keep and cannot be renamed to, so it
+// is written directly.
 Result<AtomicFile> AtomicFile::create(const std::string &path) {
   if (path.empty())
     return Error{"the name of the file to write is empty", ""};

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Files as memory. Pages are read when they are touched, so a large file costs
+// what is used of it.
 #include "act/File/MappedFile.h"
 #include <cerrno>
 #include <cstring>
@@ -20,7 +23,7 @@ Result<MappedFile> MappedFile::open(const std::string &path) {
   if (fstat(fd, &info) != 0) {
     status = Error{std::string("cannot read: ") + std::strerror(errno), path};
   } else if (!S_ISREG(info.st_mode)) {
-    status = Error{"cannot read: it is no regular file", path};
+    status = Error{"cannot read: it is not a regular file", path};
   } else if (info.st_size > 0) {
     f.length = static_cast<size_t>(info.st_size);
     void *p = mmap(nullptr, f.length, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -37,6 +40,8 @@ Result<MappedFile> MappedFile::open(const std::string &path) {
   return f;
 }
 
+/// Gives back only pages that lie in the range as a whole: the others may still
+/// be read.
 void MappedFile::forget(size_t first, size_t size) const {
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   size_t begin = (first + page - 1) / page * page;

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Reads fields of a config with their types and ranges. The first error is
+// kept; later reads return defaults, so callers need no checks in between.
 #include "lib/HuggingFace/Fields.h"
 #include <algorithm>
 #include <cmath>
@@ -26,6 +29,8 @@ std::string show(const json &value) {
   return text;
 }
 
+/// Hugging Face writes null for a field without a value, so null counts as
+/// absent.
 const json *Fields::find(const char *name) const {
   auto it = object.find(name);
   return it == object.end() || it->is_null() ? nullptr : &*it;

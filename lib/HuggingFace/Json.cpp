@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// JSON as Python writes it: NaN and Infinity are allowed as bare words,
+// duplicate names and deep nesting are not.
 #include "lib/HuggingFace/Json.h"
 #include <algorithm>
 #include <cctype>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// config.json to a ModelConfig. What the importer does not build is refused
+// here, with the field that asks for it; a field that is ignored would give
+// another model without a word.
 #include "act/HuggingFace/ModelConfig.h"
 #include "lib/HuggingFace/Fields.h"
 #include "lib/HuggingFace/Json.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The number of parameters of a model, from its config alone.
 #include "act/HuggingFace/ModelConfig.h"
 
 namespace act::hf {

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Rotary embeddings in a config: the old field rope_scaling and the new object
+// rope_parameters.
 #include "lib/HuggingFace/Fields.h"
 #include "lib/HuggingFace/Parts.h"
 #include <tuple>

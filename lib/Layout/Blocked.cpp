@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Deals a block to lanes, warps and registers in the order that Blocked.h
+// gives.
 #include "act/Layout/Blocked.h"
 #include <algorithm>
 #include <numeric>
@@ -18,7 +21,7 @@ static Status checkOrder(const std::vector<unsigned> &order, unsigned rank) {
   for (unsigned d = 0; permutation && d < rank; ++d)
     permutation = sorted[d] == d;
   if (!permutation)
-    return Error{"the order of dimensions is no permutation of " +
+    return Error{"the order of dimensions is not a permutation of " +
                      std::to_string(rank),
                  ""};
   return ok();
@@ -48,6 +51,7 @@ Result<Distributed> blocked(std::vector<int64_t> shape, int64_t vector,
   Tower tower(shape);
   if (rank)
     tower.registers(order[0], vector);
+  // A common divisor with 32 is a power of two, so lane digits always are.
   int64_t lanes = Distributed::laneCount;
   for (unsigned dim : order) {
     int64_t here = std::gcd(lanes, tower.rest(dim));

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Classifies a conversion and schedules shuffles, as Conversion.h describes.
+// The code that uses shared memory is not here: Shared.h chooses its layout.
 #include "act/Layout/Conversion.h"
 #include <algorithm>
 #include <numeric>
@@ -42,6 +45,8 @@ int64_t Conversion::shuffles() const {
   return n;
 }
 
+/// Compares the two sums of the header. Shuffles of 8-byte elements are two
+/// instructions, and selects are too.
 bool Conversion::shuffleIsCheaper() const {
   if (kind != Kind::Shuffle)
     return false;
@@ -87,7 +92,8 @@ static std::vector<Atom> atomsOf(const Digits &digits) {
   return atoms;
 }
 
-/// Lanes multiply to 32, so every extent is a power of two.
+/// The lane digits cut into bits. Lanes multiply to 32, so every extent is a
+/// power of two.
 static std::vector<Atom> bitsOf(const Digits &lanes) {
   std::vector<Atom> bits;
   for (const Atom &atom : atomsOf(lanes))
@@ -219,7 +225,8 @@ void Scheduler::pair() {
 }
 
 /// Sets `width`: the registers that are adjacent on both sides and fit into 32
-/// bits.
+/// bits, what one shuffle moves. Registers count as adjacent from the fastest
+/// digit on, as long as the digits agree.
 void Scheduler::chooseWidth(int64_t elementBytes) {
   int64_t together = 1;
   for (size_t i = 0; i < fromRegisters.size() && i < toRegisters.size(); ++i) {
@@ -234,6 +241,8 @@ void Scheduler::chooseWidth(int64_t elementBytes) {
   result.width = std::gcd(together, most);
 }
 
+/// A register that holds a copy of another is not shuffled: the caller copies
+/// the value inside the thread.
 void Scheduler::findOriginals() {
   for (int64_t r = 0; r < to.registerCount(); ++r) {
     int64_t original = r;
@@ -244,6 +253,8 @@ void Scheduler::findOriginals() {
   }
 }
 
+/// One read of all lanes: `flip` is the header's t, spread over the positions
+/// of the x bits.
 Conversion::Step Scheduler::step(int64_t offerBase, int64_t keepBase,
                                  int64_t t) const {
   Conversion::Step s;
@@ -269,6 +280,7 @@ Conversion::Step Scheduler::step(int64_t offerBase, int64_t keepBase,
   return s;
 }
 
+/// A step for each t and each group of registers that differ in no x bit.
 void Scheduler::writeSteps() {
   for (int p = 0; p < laneBits; ++p) {
     if (!toBits[p].dim)
@@ -325,10 +337,14 @@ Result<Conversion> Conversion::get(const Distributed &from,
                        ", which does not become " +
                        std::to_string(wanted.shape()[d]),
                    ""};
+    // Every coordinate along a dimension that grows needs the one element of
+    // `from`, so its digits become copies.
     to = to.projected(d);
   }
 
   Conversion result;
+  // Canonical lists are equal if and only if the functions are. A warp cannot
+  // read another warp's registers.
   if (from.warps() != to.warps()) {
     result.kind = Kind::Shared;
     return result;

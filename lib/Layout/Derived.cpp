@@ -26,6 +26,8 @@ Distributed Distributed::withoutRegisterCopies() const {
   return {extents, withoutCopies(registerDigits), laneDigits, warpDigits};
 }
 
+/// Registers along the dimension disappear with it, as do all register copies.
+/// Lanes and warps along it cannot disappear, so they become copies.
 Distributed Distributed::dropped(unsigned dim) const {
   assert(dim < rank() && "no such dimension");
   auto erase = [&](std::vector<int64_t> &v) { v.erase(v.begin() + dim); };
@@ -126,7 +128,7 @@ static Result<Digits> cut(const Digits &digits,
       if (!fits)
         return Error{"digit `" + digit.str() +
                          "` of the elements in row-major order crosses a "
-                         "border of dimension " +
+                         "boundary of dimension " +
                          std::to_string(d) + " of the new shape",
                      ""};
       std::vector<int64_t> strides(shape.size(), 0);
@@ -170,6 +172,8 @@ Distributed::reshaped(const std::vector<int64_t> &shape) const {
   return Distributed(shape, *r, *l, *w);
 }
 
+/// The new digit goes to the front: the two values of a pair are neighbouring
+/// registers.
 Distributed Distributed::joined() const {
   Distributed result = expanded(rank());
   result.extents.back() = 2;
@@ -190,7 +194,7 @@ Result<Distributed> Distributed::split() const {
     for (const Digit &digit : *digits)
       if (digit.strides[last])
         return Error{"the halves are in different threads: digit `" +
-                         digit.str() + "` is not of a register",
+                         digit.str() + "` is not a register digit",
                      ""};
   return dropped(last);
 }

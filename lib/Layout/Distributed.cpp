@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Checks layouts and evaluates them in both directions. Layouts made from
+// layouts are in Derived.cpp.
 #include "act/Layout/Distributed.h"
 #include <algorithm>
 #include <cassert>
@@ -84,8 +87,8 @@ static Status checkDigit(const Named &named, size_t rank) {
   }
   if (moving > 1 && digit.extent > 1)
     return Error{named.str() + " moves along " + decimal(moving) +
-                     " dimensions, so some coordinates are held by no one or "
-                     "twice; expected at most one dimension",
+                     " dimensions, so some coordinates are held by no thread "
+                     "or twice; expected at most one dimension",
                  ""};
   return ok();
 }
@@ -105,7 +108,8 @@ static Result<int64_t> countAtMost(const char *level, const Digits &digits,
 }
 
 /// Checks that the digits along a dimension, sorted by stride, are a mixed
-/// radix.
+/// radix. Digits with equal strides keep the order of their lists, so that the
+/// message names the later one first. `covered` is the next stride.
 static Status checkDimension(unsigned dim, int64_t extent,
                              std::vector<Named> digits) {
   auto strideOf = [&](const Named &n) { return n.digit->strides[dim]; };
@@ -119,7 +123,7 @@ static Status checkDimension(unsigned dim, int64_t extent,
     int64_t stride = strideOf(named);
     if (stride > covered)
       return Error{"coordinate " + decimal(covered) + along +
-                       " is held by no one: " + named.str() +
+                       " is held by no thread: " + named.str() +
                        " is the next and has stride " + decimal(stride) +
                        ", expected " + decimal(covered),
                    ""};
@@ -202,6 +206,7 @@ Result<Distributed> Distributed::get(std::vector<int64_t> shape,
 }
 
 /// Drops digits of extent 1 and merges each digit with the one it continues.
+/// Copies continue copies, because their strides are zero.
 static Digits canonical(const Digits &digits) {
   Digits result;
   for (const Digit &digit : digits) {
@@ -234,6 +239,7 @@ int64_t Distributed::elementCount() const {
   return product;
 }
 
+/// Adds what the list's value `index` contributes to the coordinates.
 static void add(const Digits &digits, int64_t index, Coordinates &sum) {
   for (const Digit &digit : digits) {
     int64_t value = index % digit.extent;
@@ -253,7 +259,9 @@ Coordinates Distributed::coordinates(int64_t reg, int64_t lane,
   return sum;
 }
 
-/// The list's value at the coordinates; copy digits are 0.
+/// The list's value at the coordinates; copy digits are 0. Along a dimension
+/// the digits of all lists are one mixed radix (the invariant), so a digit's
+/// value needs no other digit.
 static int64_t valueAt(const Digits &digits, const Coordinates &coordinates) {
   int64_t value = 0, weight = 1;
   for (const Digit &digit : digits) {
@@ -324,6 +332,8 @@ bool Distributed::isFirst(int64_t lane, int64_t warp) const {
          copyDigitsAreZero(warpDigits, warp);
 }
 
+/// Only the fastest digit counts: the lists are canonical, so a digit that
+/// continued it would have been merged with it.
 int64_t Distributed::contiguous(unsigned dim) const {
   if (registerDigits.empty())
     return 1;

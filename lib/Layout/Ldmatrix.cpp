@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Matches a layout with what ldmatrix puts into registers, and finds the
+// matrices of each instruction.
 #include "act/Layout/Ldmatrix.h"
 
 namespace act::layout {
@@ -69,6 +72,9 @@ Result<Ldmatrix> Ldmatrix::get(const Distributed &layout,
                      layout.str(),
                  ""};
 
+  // Lane bits 0 to 2 are the row of a matrix. Bits 3 and 4 choose the matrix:
+  // each takes a factor of 2 from a register digit. What is left of the digits
+  // is the list of instructions.
   for (int b = 0; b < 3; ++b)
     result.laneStrides[b] = {1 << b, 0};
   std::vector<Part> parts = partsOf(layout, result.packed);

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The fragments of Mma.h, written as towers of digits: first the fragment of
+// one instruction, then tiles and warps in the header's order.
 #include "act/Layout/Mma.h"
 #include <algorithm>
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Places of elements in shared memory. Traffic.cpp counts what an access costs.
 #include "act/Layout/Shared.h"
 #include <algorithm>
 #include <cassert>
@@ -104,6 +106,9 @@ static Status checkForm(const Shared::Form &form, int64_t rowBytes,
   return ok();
 }
 
+/// A slot is a matrix of rows; leading dimensions count slots. A row is cut
+/// into panels, and all rows of a panel lie together, each panel at an aligned
+/// start.
 Result<Shared> Shared::get(std::vector<int64_t> shape, int64_t elementBytes,
                            Form form) {
   if (Status s = checkExtents(shape, elementBytes); !s)
@@ -149,6 +154,9 @@ int64_t Shared::evenWidth(int64_t rowBytes) {
   return 0;
 }
 
+/// Panels of one width, the widest that divides a row. A single row is not
+/// swizzled: a swizzle permutes chunks by the row's number, and row 0 stays as
+/// it is.
 Result<Shared> Shared::evenly(std::vector<int64_t> shape, int64_t elementBytes,
                               Swizzle swizzle) {
   if (Status s = checkExtents(shape, elementBytes); !s)
@@ -161,6 +169,7 @@ Result<Shared> Shared::evenly(std::vector<int64_t> shape, int64_t elementBytes,
              {std::vector<int64_t>(row / bytes, bytes), swizzle, 0});
 }
 
+/// Takes the widest panels first: a row of 224 bytes becomes 128 + 64 + 32.
 Result<Shared> Shared::cut(std::vector<int64_t> shape, int64_t elementBytes,
                            int64_t widest, Swizzle swizzle) {
   if (Status s = checkExtents(shape, elementBytes); !s)

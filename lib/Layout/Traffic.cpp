@@ -112,6 +112,9 @@ template <typename T> static void thin(std::vector<T> &values, size_t most) {
 
 static constexpr size_t all = SIZE_MAX;
 
+/// The coordinate is a sum over register, lane and warp, so the three parts are
+/// computed once and added. `warps` and `mostPerWarp` limit the count to a
+/// sample. A lane that holds a copy loads but does not store.
 Traffic Shared::traffic(const Distributed &layout, bool store, int64_t warps,
                         size_t mostPerWarp) const {
   assert(layout.rank() <= extents.size() &&
@@ -232,6 +235,9 @@ struct Chooser {
   }
 };
 
+/// Tries every form on a sample, then counts the best one in full. Warps of one
+/// layout access the same pattern at other places, so the first one stands for
+/// all.
 Result<Passage> choose(const Distributed &from, const Distributed &to,
                        int64_t elementBytes) {
   if (from.shape() != to.shape())

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// 4-bit NormalFloat (Dettmers et al., QLoRA, NeurIPS 2023), compatible with
+// bitsandbytes: codes of blocks with a scale each, and 8-bit codes for nested
+// scales.
 #include "act/Nf4/Nf4.h"
 #include <algorithm>
 #include <cmath>
@@ -6,6 +10,7 @@
 
 using namespace act;
 
+// The midpoints between neighbouring levels.
 static const float borders[15] = {
     -0.8480964004993439f,   -0.6106329262256622f,  -0.4599952697753906f,
     -0.33967943489551544f,  -0.23460740596055984f, -0.13791173323988914f,
@@ -72,6 +77,8 @@ void nf4::dequantize(const uint8_t *codes, const float *absmax, size_t n,
   }
 }
 
+// The dynamic 8-bit type: seven decades, each with twice as many levels as the
+// one before, of both signs, and 0 and 1.
 std::array<float, 256> nf4::scaleLevels() {
   std::array<float, 256> out{};
   out[254] = 0;

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Reads arrays in NumPy's format, versions 1.0 to 3.0. The header is a Python
+// dictionary, of which only the three known keys are accepted.
 #include "act/File/MappedFile.h"
 #include "act/Npy/Npy.h"
 #include <cstring>
@@ -7,6 +10,8 @@
 using namespace act;
 using namespace act::npy;
 
+/// Of a type without its byte order, such as "f4"; 0 if it is none of those
+/// that are read.
 size_t npy::elementBytes(const std::string &d) {
   if (d.size() != 2 || std::string_view("buif").find(d[0]) == std::string::npos)
     return 0;
@@ -124,6 +129,7 @@ private:
     }
     return fail("True or False");
   }
+  // A Python tuple, which may end in a comma: "()", "(3,)", "(2, 3)".
   Status readShape() {
     if (!eat('('))
       return fail("'('");
@@ -152,6 +158,8 @@ private:
 
 } // namespace
 
+/// The layout: 6 bytes of magic, 2 of version, the header's length (2 bytes in
+/// version 1, 4 in later ones), the header, the data.
 Result<Array> npy::parse(const uint8_t *bytes, size_t size) {
   if (size < 10 || std::memcmp(bytes, "\x93NUMPY", 6) != 0)
     return Error{"not a .npy file", ""};
@@ -184,6 +192,8 @@ Result<Array> npy::parse(const uint8_t *bytes, size_t size) {
     return Error{"the element type '" + header.descr +
                      "' cannot be read, expected a little-endian number",
                  ""};
+  // With at most one dimension both orders are the same, and NumPy may write
+  // either.
   if (header.fortran && array.shape.size() > 1)
     return Error{"the array is in Fortran order, expected C order", ""};
   uint64_t total = element;

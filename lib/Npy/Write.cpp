@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Writes arrays in NumPy's format, version 1.0.
 #include "act/File/AtomicFile.h"
 #include "act/Npy/Npy.h"
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Loops over all cores for work that takes milliseconds or more. Kernels use
+// the pool of runtime/host instead, which starts in microseconds.
 #include "act/Parallel/Parallel.h"
 #include <algorithm>
 #include <atomic>

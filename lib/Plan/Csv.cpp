@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Reads and writes the CSV format of Csv.h. All errors about a row carry its
+// line; the planning itself is elsewhere.
 #include "act/Plan/Csv.h"
 #include <algorithm>
 #include <charconv>
@@ -179,9 +182,11 @@ Status Reader::gaps(Buffer &buffer) {
   }
 }
 
+/// Checks the buffer as a problem of its own, so that the error names its line.
+/// The sum of all sizes is checked at the end.
 Status Reader::row(Problem &problem) {
   if (!split(current, fields))
-    return error("a quoted field does not end");
+    return error("a quoted field is not closed");
   if (fields.size() != width)
     return error("expected " + std::to_string(width) + " fields, found " +
                  std::to_string(fields.size()));
@@ -239,6 +244,8 @@ static std::string written(const std::vector<Gap> &gaps) {
   return out;
 }
 
+/// A column that no buffer needs is left out, so that files of other tools come
+/// back with the columns they had.
 std::string writeCsv(const Problem &problem, const Plan *plan) {
   auto any = [&](auto has) {
     return std::any_of(problem.buffers.begin(), problem.buffers.end(), has);

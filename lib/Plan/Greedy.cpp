@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Greedy placement in several orders. Nothing is moved once it is placed, so an
+// order is cheap and the best of several is kept.
 #include "lib/Plan/Greedy.h"
 #include "lib/Plan/RangeMaximum.h"
 #include <algorithm>
@@ -9,6 +12,8 @@ namespace act::plan {
 /// Maximum free ranges examined once there is a plan: about a second of work.
 static constexpr size_t mostWork = 5'000'000;
 
+/// Computes each item's `crowd`. Items that live at the fullest moment have the
+/// least freedom, and some orders place them first.
 Greedy::Greedy(const Sections &sections, int64_t target, bool hints)
     : sections(sections), target(target), hints(hints),
       occupancy(sections.count()), height(std::numeric_limits<int64_t>::max()) {
@@ -28,6 +33,9 @@ Greedy::Greedy(const Sections &sections, int64_t target, bool hints)
 }
 
 /// Collects ranges (low, high) of offsets, both ends open, closed to the item.
+/// At offset x, its part takes [x + p.low, x + p.high), which meets a taken
+/// range r if r.low - p.high < x < r.high - p.low. For an item of one part the
+/// ranges come out sorted.
 void Greedy::collect(const Item &item) {
   taken.clear();
   for (const Part &p : item.parts)
@@ -38,6 +46,9 @@ void Greedy::collect(const Item &item) {
               [](const Range &x, const Range &y) { return x.low < y.low; });
 }
 
+/// The lowest open offset, or the one with the least room left above it. Below
+/// the target there may be none; then the item goes on top, and this order
+/// misses the target.
 int64_t Greedy::chooseOffset(const Item &item, Fit fit) {
   if (item.fixed >= 0)
     return item.fixed;
@@ -81,6 +92,8 @@ void Greedy::place(const Order &order, Fit fit, const std::string &method) {
     offset[index] = at;
     arena = std::max(arena, at + item.size);
     work += taken.size() + 1;
+    // An order that is already as high as the best plan cannot win. The limit
+    // on work does not apply to the first order: some plan has to come out.
     if (arena >= height || (work > mostWork && !name.empty()))
       return;
     for (const Part &p : item.parts)
@@ -101,7 +114,8 @@ struct Rule {
 };
 } // namespace
 
-/// Orders by width leave few free ranges, and so are fast.
+/// Orders by width leave few free ranges, and so are fast. `slow` orders are
+/// tried only if the fast ones and the descent on the skyline miss the target.
 static const Rule rules[] = {
     {"longest first", false,
      [](double w, double, double, double) { return std::make_pair(w, 0.0); }},
@@ -121,6 +135,9 @@ static const Rule rules[] = {
      [](double w, double, double, double b) { return std::make_pair(-b, w); }},
 };
 
+/// Fixed items go first in every order, so that nothing takes their place.
+/// Items with hints are next. The number decides between equal keys, so that
+/// the order does not depend on the sorting algorithm.
 void Greedy::tryOrders(bool slow) {
   const size_t n = sections.items.size();
   for (const Rule &rule : rules) {

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A table of refuted sets, with `ways` entries per bucket. The skylines lie one
+// behind the other in a ring; new ones overwrite the oldest.
 #include "lib/Plan/Nogoods.h"
 #include <algorithm>
 
@@ -10,6 +13,7 @@ static constexpr size_t longest = 1024; // longer skylines rarely recur
 
 Nogoods::Nogoods() = default;
 
+/// The ring's contents stay: no entry points into it any more.
 void Nogoods::clear() {
   std::fill(entries.begin(), entries.end(), Entry());
   written = 0;
@@ -26,6 +30,8 @@ bool Nogoods::refutes(uint64_t set, uint32_t section, const int64_t *skyline,
     return false;
   const Entry *e = bucket(set);
   for (size_t k = 0; k < ways; ++k, ++e) {
+    // Length 0 marks an empty entry. The last test says that the ring has
+    // overwritten the entry's skyline since.
     if (e->set != set || e->section != section || e->length != length ||
         length == 0 || written - e->start > ringSize)
       continue;
@@ -37,6 +43,8 @@ bool Nogoods::refutes(uint64_t set, uint32_t section, const int64_t *skyline,
   return false;
 }
 
+/// The table takes some 20 MB and is allocated at the first refutation: nearly
+/// all problems are solved without one.
 void Nogoods::add(uint64_t set, uint32_t section, const int64_t *skyline,
                   size_t length) {
   if (length > longest)

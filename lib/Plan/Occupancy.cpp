@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The segment tree over time of Occupancy.h. Node 1 is the root, and the
+// children of node n are 2n and 2n + 1.
 #include "lib/Plan/Occupancy.h"
 #include <algorithm>
 
 namespace act::plan {
 
+/// Merges with every range that it overlaps or touches. `x.high < low` and not
+/// `<=`: ranges that touch become one, which keeps the lists short.
 void RangeSet::insert(Range r) {
   auto from = std::lower_bound(
       ranges.begin(), ranges.end(), r.low,
@@ -27,6 +32,8 @@ Occupancy::Occupancy(size_t slots) : width(1) {
   nodes.resize(2 * width);
 }
 
+/// Remembers the node, so that clear() visits only nodes in use: it is called
+/// for every greedy order.
 Occupancy::Node &Occupancy::touch(size_t node) {
   Node &n = nodes[node];
   if (!n.touched) {
@@ -49,6 +56,8 @@ void Occupancy::insert(size_t first, size_t last, Range bytes) {
   insert(1, 0, width, first, last, bytes);
 }
 
+/// Every node on the way gets the bytes in `any`, also the canonical ones,
+/// which alone get them in `cover` as well.
 void Occupancy::insert(size_t node, size_t l, size_t r, size_t first,
                        size_t last, Range bytes) {
   Node &n = touch(node);
@@ -81,6 +90,8 @@ void Occupancy::collect(size_t node, size_t l, size_t r, size_t first,
     collect(2 * node + 1, middle, r, first, last);
 }
 
+/// The lists of different nodes overlap, so they are sorted and merged once
+/// more.
 const std::vector<Range> &Occupancy::taken(size_t first, size_t last) {
   scratch.clear();
   collect(1, 0, width, first, last);

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The rules that a problem has to meet, and its lower bound. Placing buffers is
+// the solver's business.
 #include "act/Plan/Problem.h"
 #include <algorithm>
 
@@ -42,7 +45,7 @@ static std::string wrongOffset(const Buffer &b) {
   if (*b.offset < 0)
     return at + ", expected at least 0";
   if (*b.offset % b.alignment != 0)
-    return at + ", which is no multiple of its alignment " +
+    return at + ", which is not a multiple of its alignment " +
            std::to_string(b.alignment);
   if (b.bytes > limit || *b.offset > limit - b.bytes)
     return at + " with " + std::to_string(b.bytes) +
@@ -50,6 +53,8 @@ static std::string wrongOffset(const Buffer &b) {
   return "";
 }
 
+/// All sums and products below stay under 2^63 only because of these limits, so
+/// every comparison here is written so that it cannot overflow itself.
 Status Problem::check() const {
   constexpr int64_t limit = int64_t(1) << 62;
   int64_t total = 0;
@@ -95,7 +100,8 @@ int64_t Problem::lowerBound(int64_t *when) const {
     }
   }
   // Deaths before births, because lifetimes are half-open. A gap that starts
-  // with its buffer makes the sum negative for a moment, which is harmless.
+  // with its buffer makes the sum negative for a moment, which is harmless:
+  // only the sum after the last event of a time counts.
   std::sort(events.begin(), events.end(), [](const Event &x, const Event &y) {
     return x.time != y.time ? x.time < y.time : x.delta < y.delta;
   });

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// From buffers to items: chooses the unit, cuts time into sections, and turns a
+// search's offsets back into bytes.
 #include "lib/Plan/Sections.h"
 #include <algorithm>
 #include <numeric>
@@ -11,6 +14,10 @@ struct Use {
   int64_t first, last, low, high;
 };
 
+/// The buffer's life as a list of uses in the order of time. Times in which it
+/// uses nothing are left out, and neighbours that use the same bytes are
+/// joined. A gap that keeps the whole buffer in use thus costs the searches
+/// nothing.
 std::vector<Use> usesOf(const Buffer &b) {
   std::vector<Gap> gaps = b.gaps;
   std::sort(gaps.begin(), gaps.end(),
@@ -48,6 +55,8 @@ Sections::Sections(const Problem &problem) {
   cut(problem);
 }
 
+/// The unit is a common divisor of everything that an offset can depend on. The
+/// larger it is, the fewer heights the searches tell apart.
 void Sections::chooseUnit(const Problem &problem) {
   int64_t r = 0;
   for (const Buffer &b : problem.buffers) {
@@ -79,6 +88,8 @@ void Sections::chooseUnit(const Problem &problem) {
   unit = std::max<int64_t>(g, 1);
 }
 
+/// Cuts time at births and deaths, keeps the sections with a maximal set of
+/// live buffers, and places every use in them.
 void Sections::cut(const Problem &problem) {
   std::vector<std::pair<size_t, Use>> uses;
   std::vector<int64_t> times;
@@ -141,6 +152,8 @@ void Sections::cut(const Problem &problem) {
     live = std::max(live, sum += change);
 }
 
+/// Sizes in units are rounded up, and the topmost item may reach above the
+/// capacity by that much. highestOffset() then tests each item's own bytes.
 int64_t Sections::capacityUnits(int64_t capacity) const {
   return (capacity + mostSlack) / unit;
 }
@@ -149,6 +162,8 @@ int64_t Sections::highestOffset(const Item &item, int64_t capacity) const {
   return item.fixed >= 0 ? item.fixed : (capacity - item.bytes) / unit;
 }
 
+/// Buffers that are never in use have no item. They may lie anywhere, so they
+/// get offset 0 or their fixed one.
 void Sections::finish(const std::vector<int64_t> &units, Plan &plan) const {
   plan.offsets.clear();
   for (const std::optional<int64_t> &at : fixed)

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The complete search that SkylineSearch.h describes, and its greedy descent
+// (dive). The state is undone by a trail, not copied: a node of the search
+// changes few floors, and a problem may have thousands of sections.
 #include "lib/Plan/SkylineSearch.h"
 #include "lib/Plan/Random.h"
 #include "lib/Plan/RangeMaximum.h"
@@ -24,6 +28,12 @@ static int64_t alignUp(int64_t x, int64_t to) {
 /// The largest k with 2^k <= n.
 static unsigned log2Of(uint32_t n) { return 31 - unsigned(__builtin_clz(n)); }
 
+/// Flattens the items into arrays and derives what no choice changes: the units
+/// each section has to hold, the items that cross from a section to the next,
+/// and twins. Two items that agree in size, alignment and sections are twins.
+/// Any plan with them swapped is a plan too, so only the one with the first
+/// twin placed first is searched. A fixed item is nobody's twin: its offset
+/// makes it different.
 SkylineSearch::SkylineSearch(const Sections &sections, uint64_t seed)
     : problem(sections), seed(seed) {
   const size_t n = sections.items.size(), s = sections.count();
@@ -125,6 +135,9 @@ static uint64_t luby(uint64_t i) {
   }
 }
 
+/// Prepares for a capacity. Refuted sets are forgotten: a set that does not fit
+/// in one capacity may fit in a larger one. The weights go too, so that a run's
+/// result does not depend on the runs before it.
 bool SkylineSearch::start(int64_t capacityBytes) {
   if (capacityBytes < problem.largestBytes())
     return false;
@@ -137,6 +150,8 @@ bool SkylineSearch::start(int64_t capacityBytes) {
   return true;
 }
 
+/// Back to the empty arena. Weights and refuted sets stay: they hold for every
+/// order of the items.
 void SkylineSearch::reset() {
   frames.clear();
   components.clear();
@@ -147,6 +162,9 @@ void SkylineSearch::reset() {
     lists.push_back(i);
 }
 
+/// Restarts with other orders until one ends or the nodes are used up. A
+/// descent without a mistake opens about one node per item, so the shortest
+/// restart allows twice as many.
 Outcome SkylineSearch::run(int64_t capacityBytes, uint64_t maxNodes) {
   if (!start(capacityBytes))
     return Outcome::Impossible;
@@ -162,6 +180,9 @@ Outcome SkylineSearch::run(int64_t capacityBytes, uint64_t maxNodes) {
   return Outcome::GaveUp;
 }
 
+/// One search in a given order. It keeps an explicit stack, because a plan of
+/// thousands of items is as deep as that. The root frame has no choices of its
+/// own: when its parts fail, the problem has no plan.
 Outcome SkylineSearch::restart(uint64_t limit) {
   reset();
   Frame root{};
@@ -189,6 +210,8 @@ Outcome SkylineSearch::restart(uint64_t limit) {
       const Frame &f = frames.back();
       if (frames.size() == 1)
         return Outcome::Impossible;
+      // advance() has undone its last choice, so these are the floors above
+      // which every choice failed.
       nogoods.add(f.set, f.component.first, &floors[f.component.first],
                   f.component.last - f.component.first);
       frames.pop_back();
@@ -259,6 +282,10 @@ Outcome SkylineSearch::dive(int64_t capacityBytes) {
   return Outcome::Found;
 }
 
+/// Derives all that follows without a choice: lowest places, raised floors,
+/// sets refuted before. Only then is it worth a frame. The trail mark is set
+/// after the floors were raised, so trying the choices does not lower them
+/// again; the frame below undoes them.
 bool SkylineSearch::open(Component c) {
   Frame frame{};
   findRuns(c);
@@ -278,6 +305,8 @@ bool SkylineSearch::open(Component c) {
   return true;
 }
 
+/// A run is a stretch of sections with one floor. Skylines have far fewer runs
+/// than sections, so maxima are taken over runs.
 void SkylineSearch::findRuns(const Component &c) {
   runs.clear();
   for (uint32_t s = c.first; s < c.last; ++s) {
@@ -440,6 +469,9 @@ bool SkylineSearch::raiseFloors(const Component &c) {
 /// and what will be below it is open. There is always a ripe section, at the
 /// lowest floor.
 template <typename F> void SkylineSearch::eachRipe(const Component &c, F f) {
+  // Only items with gaps need this test. An item without gaps that could start
+  // here, and is not flat, also lies over a lower floor next to this run. The
+  // run is then no valley.
   if (hasParts) {
     std::fill(blocked.begin() + c.first, blocked.begin() + c.last, 0);
     for (uint32_t index : steep)
@@ -449,6 +481,10 @@ template <typename F> void SkylineSearch::eachRipe(const Component &c, F f) {
             blocked[s] |= floors[s] == lowest[index];
         });
   }
+  // The score counts the choices: the items, and the rise of the floor if there
+  // is room for it. The unused room adds up to 10, so tight sections come
+  // first. Weights are divided in by `ease`, an idea of dom/wdeg (Boussemart et
+  // al., ECAI 2004).
   const double scale = 10 / double(capacity + 1);
   int32_t count = 0;
   for (uint32_t s = c.first; s < c.last;) {
@@ -486,6 +522,8 @@ bool SkylineSearch::covers(const Block &b, uint32_t section) const {
   return found;
 }
 
+/// The items that can start at the section's floor, in the order of this
+/// restart. Equal ranks fall back to the number, so that a seed has one plan.
 void SkylineSearch::listChoices(const Component &c, uint32_t section) {
   const size_t start = choiceList.size();
   for (uint32_t at = c.list; at < c.listEnd; ++at) {
@@ -500,6 +538,8 @@ void SkylineSearch::listChoices(const Component &c, uint32_t section) {
             });
 }
 
+/// The choices are the items, then the rise of the floor. Everything behind the
+/// frame's marks belongs to the choice before, and goes first.
 bool SkylineSearch::advance() {
   Frame &f = frames.back();
   undo(f.trail);
@@ -524,6 +564,8 @@ bool SkylineSearch::advance() {
   return false;
 }
 
+/// Puts the item on the section's floor. False if some section cannot hold the
+/// rest any more; the state has changed even then, and the caller undoes it.
 bool SkylineSearch::place(uint32_t item, uint32_t section) {
   const Block &b = blocks[item];
   const int64_t top = floors[section] + b.size;

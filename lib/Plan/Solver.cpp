@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Runs the methods from the fastest to the complete one, and keeps the lowest
+// plan. Which capacities a search is tried at is decided here; how to search is
+// not.
 #include "act/Plan/Solver.h"
 #include "act/Plan/Validator.h"
 #include "lib/Plan/Greedy.h"
@@ -42,6 +46,8 @@ private:
   std::unique_ptr<WindowSearch> window;
 };
 
+/// Every plan goes through here, in bytes: two plans of the same height in
+/// units can differ in bytes, because the topmost buffer is not rounded up.
 void Solver::keep(const std::vector<int64_t> &units,
                   const std::string &method) {
   Plan plan = best;
@@ -57,6 +63,9 @@ SkylineSearch &Solver::skylineSearch() {
   return *skyline;
 }
 
+/// Hints are tried first and dropped if they cost height: the second turn
+/// places the same orders without them, and a lower plan replaces the first
+/// one.
 bool Solver::tryOrders(int64_t capacity, bool slow) {
   for (bool hints : {true, false}) {
     if (hints && !sections.hinted())
@@ -70,6 +79,8 @@ bool Solver::tryOrders(int64_t capacity, bool slow) {
   return false;
 }
 
+/// From the fastest method on: the fast greedy orders, one descent on the
+/// skyline, the slow orders. The descent knows no windows.
 bool Solver::tryFast(int64_t capacity) {
   if (tryOrders(capacity, false))
     return true;
@@ -79,6 +90,8 @@ bool Solver::tryFast(int64_t capacity) {
   return best.arenaBytes <= capacity || tryOrders(capacity, true);
 }
 
+/// Nodes and proofs are added to `best`, whichever search made them. Only a
+/// complete search that ends without a plan raises the proven bound.
 Outcome Solver::search(int64_t capacity, uint64_t nodes) {
   auto with = [&](auto &search) {
     uint64_t before = search.nodes();
@@ -115,6 +128,9 @@ Plan Solver::minimise() {
   for (int64_t at = low; at < best.arenaBytes && left() > 0;) {
     Outcome outcome =
         search(at, std::min(left(), std::max<uint64_t>(share, 1)));
+    // A search that gave up raises `low` as well: the nodes left are better
+    // spent on capacities with more room. It proves nothing, so provenBytes
+    // stays.
     if (outcome != Outcome::Found)
       low = roundUp(at + 1);
     best.provenBytes = roundUp(best.provenBytes);

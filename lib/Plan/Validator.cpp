@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Checks a plan by the definition, pair by pair. It is slower than the solver's
+// structures on purpose: a mistake there must not repeat itself here.
 #include "act/Plan/Validator.h"
 #include <algorithm>
 #include <numeric>
@@ -20,7 +23,8 @@ Bytes used(const Buffer &b, int64_t offset, int64_t time) {
   return {offset, offset + b.bytes};
 }
 
-/// The times at which the bytes that a buffer uses change.
+/// The times at which the bytes that a buffer uses change. The end of its life
+/// is left out: use only ends there, so no clash can begin.
 void addTimes(const Buffer &b, std::vector<int64_t> &times) {
   times.push_back(b.first);
   for (const Gap &g : b.gaps) {

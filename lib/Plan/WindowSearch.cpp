@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The complete search for buffers with windows (WindowSearch.h has the idea).
+// It works on pairs of items and ignores how offsets came about.
 #include "lib/Plan/WindowSearch.h"
 #include <algorithm>
 
@@ -7,6 +10,8 @@ namespace act::plan {
 /// The search keeps every pair, and with more items it would not end anyway.
 static constexpr size_t mostItems = 1000;
 
+/// Computes for each pair the distances that are closed. Pairs that are never
+/// in use at one time have none and are dropped.
 WindowSearch::WindowSearch(const Sections &sections) : problem(sections) {
   const auto &items = sections.items;
   if (items.size() > mostItems)
@@ -40,6 +45,9 @@ WindowSearch::WindowSearch(const Sections &sections) : problem(sections) {
   demands.resize(items.size());
 }
 
+/// Offsets only grow on the way down the tree, so the first state without a
+/// clash is a plan. If a demand was given up by count, the exhausted search
+/// proves nothing.
 Outcome WindowSearch::run(int64_t capacity, uint64_t maxNodes) {
   if (capacity < problem.largestBytes())
     return Outcome::Impossible;
@@ -69,6 +77,8 @@ Outcome WindowSearch::run(int64_t capacity, uint64_t maxNodes) {
   return Outcome::GaveUp;
 }
 
+/// Takes the clash that needs the largest move to resolve. Both its demands
+/// push far, so a dead end shows early.
 bool WindowSearch::findClash(Frame &f) const {
   int64_t worst = 0;
   for (const Pair &p : pairs) {
@@ -107,10 +117,10 @@ bool WindowSearch::advance() {
   }
 }
 
-/// Pushes items up until all demands hold. Items that push each other in a
-/// cycle would rise for ever (or unit by unit to the end of the arena), so the
-/// demand is then given up. That is wrong only if alignments would let them
-/// settle.
+/// Pushes items up until all demands hold: longest paths by label correction
+/// (Bellman and Ford, with a queue). Items that push each other in a cycle
+/// would rise for ever (or unit by unit to the end of the arena), so the demand
+/// is then given up. That is wrong only if alignments would let them settle.
 bool WindowSearch::demand(uint32_t lower, uint32_t upper, int64_t distance) {
   demands[lower].push_back({upper, distance});
   queue.assign(1, lower);

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Amounts of memory, read and written. Reading is by std::from_chars, which no
+// locale changes.
 #include "act/Remat/Bytes.h"
 #include <charconv>
 #include <cmath>
@@ -22,7 +25,7 @@ Result<Amount> parseAmount(const std::string &text) {
     for (const Unit &unit : units)
       if (std::string(r.ptr, end) == unit.name)
         return Amount{value, unit.bytes};
-  return Error{"no amount of memory: '" + text + "'", ""};
+  return Error{"not an amount of memory: '" + text + "'", ""};
 }
 
 Result<int64_t> parseBytes(const std::string &text) {

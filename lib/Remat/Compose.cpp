@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The knapsack of Compose.h. A state is a partial sum: what the layers so far
+// have saved and what they cost. States that another one beats in both are
+// dropped, and so are those whose bound says that they cannot win.
 #include "act/Remat/Compose.h"
 #include <algorithm>
 #include <iterator>
@@ -11,6 +15,7 @@ namespace {
 constexpr int64_t never = mostCost;
 
 /// The choices of a chain in forward's order: by descending working - saved.
+/// Equal ones keep the order of their numbers, so that the answer is unique.
 std::vector<int32_t> orderOf(const LayerChain &chain) {
   std::vector<int32_t> order(chain.choices.size());
   std::iota(order.begin(), order.end(), 0);
@@ -58,8 +63,12 @@ private:
   std::vector<State> states;
 };
 
-// Candidate prices are the slopes between any two choices. Keeps the one with
-// the best bound at the root, and its neighbours.
+// Prices for the bound, which is that of Lagrange: for any price x >= 0 of a
+// saved byte, no feasible stack costs less than the minimum of cost + x *
+// (saved - room). That minimum splits by layer. As a function of x it bends
+// only where two choices change places, so the slopes between choices are the
+// candidates. Keeps the one with the best bound at the root, and its
+// neighbours: with less room left, another price may be the best.
 void Search::prices() {
   std::vector<double> all{0};
   for (const LayerChain &chain : p.chains)
@@ -102,7 +111,8 @@ void Search::prices() {
   }
 }
 
-/// A lower bound on a state's final cost, from the linear relaxation.
+/// A lower bound on a state's final cost, from the linear relaxation. It knows
+/// only that everything saved has to fit at the end, not what runs in between.
 double Search::bound(const State &s, size_t chain, size_t stage,
                      int64_t layers) const {
   const double room = double(budget - p.chains.back().behind - s.saved);
@@ -154,6 +164,9 @@ void Search::merge(std::vector<int32_t> &front,
     }
 }
 
+/// fronts[l] holds the undominated states with l layers of the chain decided,
+/// by ascending saved bytes. Choices are taken in forward's order, one stage
+/// after the other, so a state never goes back to an earlier choice.
 Stack Search::run(int64_t width, int64_t limit) {
   Stack out;
   out.complete = true;
@@ -166,6 +179,8 @@ Stack Search::run(int64_t width, int64_t limit) {
     for (size_t stage = 0; stage < orders[c].size(); ++stage) {
       const int32_t choice = orders[c][stage];
       const UnitChoice &u = chain.choices[choice];
+      // Ascending, so a front already has the states that this choice made: it
+      // can be taken any number of times.
       for (int64_t l = u.layers; l <= chain.layers; ++l) {
         std::vector<int32_t> fresh;
         for (int32_t from : fronts[l - u.layers]) {
@@ -176,6 +191,8 @@ Stack Search::run(int64_t width, int64_t limit) {
           if (next.cost >= limit)
             continue;
           next.bound = bound(next, c, stage, chain.layers - l);
+          // The bound is a sum in floating point. The margin keeps its rounding
+          // from dropping the optimum.
           if (next.bound >= double(limit) * (1 + 1e-12))
             continue;
           states.push_back(next);
@@ -219,6 +236,8 @@ Stack Search::run(int64_t width, int64_t limit) {
 
 } // namespace
 
+/// A narrow search comes first. If it is complete, its stack is the cheapest;
+/// if not, its cost is a limit that makes the wide search shorter.
 Stack compose(const StackProblem &problem, int64_t budget, int64_t states,
               int64_t limit) {
   Search search(problem, budget);
@@ -232,6 +251,9 @@ Stack compose(const StackProblem &problem, int64_t budget, int64_t states,
   return quick;
 }
 
+/// Bisects: what fits in a budget fits in a larger one. For a budget it is
+/// enough to know the fewest bytes saved by each number of layers, because
+/// fewer saved bytes never make a later unit impossible.
 int64_t leastBudget(const StackProblem &problem) {
   std::vector<std::vector<int32_t>> orders;
   int64_t low = problem.apart, high = problem.apart;

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Minimum cuts for the choices of Crossing.h, and their frontier over all
+// prices of a byte.
 #include "act/Remat/Crossing.h"
 #include <algorithm>
 #include <limits>
@@ -6,6 +9,9 @@
 namespace act::remat {
 namespace {
 
+/// A capacity is a price times bytes or cost. Prices are differences of such
+/// sums, each below 2^60, so a cut stays below 2^122 and `infinite` is above
+/// all of them.
 using Wide = __int128;
 constexpr Wide infinite = Wide(1) << 124;
 
@@ -36,6 +42,7 @@ private:
     Wide rest;
   };
 
+  // Edges come in pairs: e ^ 1 is the reverse of e.
   void half(int32_t from, int32_t to, Wide capacity) {
     edges.push_back({to, first[from], capacity});
     first[from] = int32_t(edges.size()) - 1;
@@ -54,6 +61,9 @@ private:
     return level[sink] >= 0;
   }
 
+  // One augmenting path along ascending levels. `at` remembers how far each
+  // node's edges were tried in this phase, which makes a phase O(nodes *
+  // edges).
   bool push(int32_t source, int32_t sink) {
     std::vector<int32_t> path; // edges
     int32_t node = source;
@@ -87,7 +97,9 @@ private:
   std::vector<Edge> edges;
 };
 
-/// Minimises costs * perCost + bytes * perByte.
+/// Minimises costs * perCost + bytes * perByte. On the source's side of the cut
+/// are the values that are wanted and the makers that run again. An infinite
+/// edge from a maker to what it reads wants those values too.
 Crossing cheapest(const CrossingGraph &g, Wide perCost, Wide perByte) {
   const auto values = int32_t(g.values.size());
   const auto makers = int32_t(g.makers.size());
@@ -162,6 +174,9 @@ std::optional<Crossing> between(const CrossingGraph &g, const Crossing &a,
   const Wide perCost = a.bytes - b.bytes, perByte = b.cost - a.cost;
   if (perCost <= 0 || perByte <= 0)
     return std::nullopt;
+  // The prices make both ends cost the same, so anything cheaper is a corner
+  // below the line. The comparison is exact: with rounding, the search might
+  // find the same corners for ever.
   Crossing c = cheapest(g, perCost, perByte);
   if (perCost * c.cost + perByte * c.bytes <
       perCost * a.cost + perByte * a.bytes)
@@ -206,6 +221,9 @@ Status CrossingGraph::check() const {
   return ok();
 }
 
+/// Refines every side of the hull until no corner lies below it. Each cut
+/// either adds a corner or proves a side, so there are about twice as many cuts
+/// as corners.
 std::vector<Crossing> frontier(const CrossingGraph &graph) {
   std::vector<Crossing> corners{nothingAgain(graph)};
   Crossing last = leastBytes(graph);

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Runs a schedule by the rules of Graph.h and adds up what is alive. Views are
+// resolved here, not by the solver's Instance, so that a mistake there shows.
 #include "act/Remat/Evaluator.h"
 
 namespace act::remat {
@@ -45,6 +48,8 @@ Result<Measured> evaluate(const Graph &graph,
   std::vector<int64_t> freed(steps.size() + 1, 0);
   int64_t live = 0;
   for (size_t s = 0; s < steps.size(); ++s) {
+    // The result is alive from this step on; what was used last in the step
+    // before has left. Inputs and result of a step are thus counted together.
     const Node &node = graph.nodes[steps[s]];
     live += node.bytes - freed[s];
     freed[lastUse[s] + 1] += node.bytes;

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The rules of a graph. The sums are tested by subtraction, because the numbers
+// come from files and could overflow.
 #include "act/Remat/Graph.h"
 #include <algorithm>
 

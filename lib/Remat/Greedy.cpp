@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Local search on schedules: drops, moves and removals of single
+// recomputations. Every trial is measured on a whole new timeline, so the limit
+// is on steps of timelines. The random numbers come from std::minstd_rand,
+// which the C++ standard fixes, so that a graph has one schedule.
 #include "lib/Remat/Greedy.h"
 #include <algorithm>
 #include <tuple>
@@ -6,7 +11,9 @@
 namespace act::remat {
 
 /// All tensors that are alive in the step, unused by it and used later; the
-/// most promising first.
+/// most promising first. A dropped tensor is computed again in the stage of its
+/// next use, so it frees its bytes from its last use before the step until
+/// then. Only steps above the budget count.
 std::vector<Greedy::Drop> Greedy::drops(const Timeline &now,
                                         int32_t step) const {
   std::vector<Drop> out;
@@ -37,7 +44,8 @@ std::vector<Greedy::Drop> Greedy::drops(const Timeline &now,
   return out;
 }
 
-/// False if the node is computed in that stage already.
+/// Adds a recomputation and those that it needs in turn. False if the node is
+/// computed in that stage already.
 bool Greedy::add(Recomputations &again, const Timeline &now, Drop drop) const {
   std::vector<int32_t> &list = again[drop.stage];
   const auto begin = static_cast<int32_t>(
@@ -71,6 +79,9 @@ bool Greedy::add(Recomputations &again, const Timeline &now, Drop drop) const {
   return changed;
 }
 
+/// The estimate of drops() ignores what the recomputation itself needs, so
+/// several drops are carried out and measured. Their number falls with the size
+/// of the graph, because a measurement's cost grows with it.
 bool Greedy::descend(Recomputations &again, double noise) {
   Timeline now = look(again);
   while (now.peak > budget) {
@@ -93,6 +104,8 @@ bool Greedy::descend(Recomputations &again, double noise) {
         continue;
       if (--tries < 0)
         break;
+      // The small constant orders drops that cost nothing: the one with the
+      // most gain wins.
       double price = static_cast<double>(then.extraCost - now.extraCost) + 1e-3;
       price /= gain;
       if (noise > 0)
@@ -124,7 +137,9 @@ void move(Recomputations &again, int32_t node, int32_t from, int32_t to) {
 } // namespace
 
 // Each move takes one recomputation, or also those of its stage that it needs
-// as inputs, or all of its stage.
+// as inputs, or all of its stage. A recomputation may move to any stage between
+// the computation before it and its first use: `from` and `until` are those
+// limits.
 bool Greedy::shift(Recomputations &again) {
   Timeline now = look(again);
   double excess = now.excess(budget);
@@ -195,6 +210,8 @@ void Greedy::improve(Recomputations &again, int rounds) {
   int64_t best = Timeline(in, again).extraCost;
   for (int round = 0; round < rounds; ++round) {
     Recomputations trial = again;
+    // How many stay varies from round to round: few leave room for another
+    // schedule, many keep what is good about this one.
     const uint32_t keep = 1 + random() % 7; // of 8
     for (auto &list : trial)
       list.erase(std::remove_if(list.begin(), list.end(),

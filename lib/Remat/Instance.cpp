@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Rewrites a graph for the solver. Views disappear: their users are users of
+// the tensor itself, through any number of views.
 #include "lib/Remat/Instance.h"
 #include <algorithm>
 #include <numeric>
@@ -29,6 +32,9 @@ Instance::Instance(const Graph &graph)
   }
   costStep = std::max<int64_t>(costStep, 1);
   byteStep = std::max<int64_t>(byteStep, 1);
+  // From the last node back, so that the users' horizons are known. A user that
+  // can be computed again may need the tensor as late as its own horizon; a
+  // fixed one only at its own place.
   for (int32_t i = size; i-- > 0;) {
     lastUser[i] = horizon[i] = i;
     for (int32_t u : users[i]) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The bound that needs no search: what a single computation needs at once.
 #include "act/Remat/LowerBound.h"
 #include "lib/Remat/Instance.h"
 #include <algorithm>

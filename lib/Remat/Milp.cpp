@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Hands a program to Cbc through its C interface and reads the answer. Whether
+// an answer can be trusted is decided here, because Cbc's own flags are wrong
+// when it stops early.
 #include "lib/Remat/Milp.h"
 #include <cfloat>
 #include <coin/Cbc_C_Interface.h>
@@ -29,6 +33,7 @@ namespace {
 
 using Model = std::unique_ptr<Cbc_Model, void (*)(Cbc_Model *)>;
 
+/// Cbc writes an infinite bound as DBL_MAX.
 double finite(double v) {
   return v > DBL_MAX ? DBL_MAX : v < -DBL_MAX ? -DBL_MAX : v;
 }

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Writes the program of Relaxation.h and turns its solutions into schedules. A
+// variable that no schedule needs is not made: a value has none in an interval
+// after its last possible use.
 #include "lib/Remat/Relaxation.h"
 #include <algorithm>
 #include <map>
@@ -40,6 +44,8 @@ Relaxation::Relaxation(const Instance &in, int64_t budget,
         addEvent(intervals[k - 1], intervals[k], node);
 }
 
+/// Variables and rows of an interval. A value that may be made only once, and
+/// has a user later, is kept for sure: its `keep` has the lower bound 1.
 void Relaxation::addInterval(Interval &now, const Interval *before) {
   now.again.assign(in.size, -1);
   now.keep.assign(in.size, -1);
@@ -58,6 +64,9 @@ void Relaxation::addInterval(Interval &now, const Interval *before) {
     if (kept < 0)
       continue;
     if (again >= 0)
+      // What is kept need not be computed again: leaving the recomputation out
+      // breaks no other row and costs less. The row only cuts off such
+      // solutions.
       milp.row({{kept, 1}, {again, 1}}, 0, 1);
     if (now.keep[i] >= 0) {
       std::vector<Milp::Term> terms{{kept, 1}, {now.keep[i], -1}};
@@ -86,6 +95,8 @@ void Relaxation::addInterval(Interval &now, const Interval *before) {
   }
 }
 
+/// The budget at the moment. What node t reads and makes is there in any case
+/// and is taken off the room; a row that cannot be violated is left out.
 void Relaxation::addMoment(const Interval &now) {
   const int32_t t = now.last;
   int64_t room = budget - in.bytes[t] - in.workspace[t];
@@ -105,6 +116,8 @@ void Relaxation::addMoment(const Interval &now) {
     milp.row(terms, -Milp::infinity, static_cast<double>(room) / scale);
 }
 
+/// The budget while `node` is computed again in a stage that is an interval by
+/// itself.
 void Relaxation::addEvent(const Interval &before, const Interval &now,
                           int32_t node) {
   const int32_t t = now.last;
@@ -138,6 +151,8 @@ void Relaxation::addEvent(const Interval &before, const Interval &now,
     } else if (needs.size() == 1) {
       terms[needs[0]] += bytes;
     } else if (!needs.empty()) {
+      // The maximum of its reasons. It need not be an integer: a smaller value
+      // than the maximum is excluded, and a larger one helps nothing.
       int32_t alive = milp.variable(0, false);
       for (int32_t need : needs)
         milp.row({{alive, 1}, {need, -1}}, 0, Milp::infinity);

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The rounds that Solver.h describes: a first schedule, then relaxations with
+// more and more moments. The linear algebra is in Milp.cpp, the program in
+// Relaxation.cpp, repairs in Greedy.cpp.
 #include "act/Remat/Solver.h"
 #include "act/Remat/LowerBound.h"
 #include "lib/Remat/Greedy.h"
@@ -78,6 +82,9 @@ void Search::offer(const Recomputations &again) {
   }
 }
 
+/// Chooses the first moments, the peaks of the schedule without recomputation,
+/// and finds a first schedule greedily. Its cost bounds what any node may cost
+/// in the programs.
 void Search::firstSchedule() {
   Recomputations again(in.size);
   Timeline line(in, again);
@@ -241,6 +248,8 @@ bool Search::round() {
   MilpLimits limits;
   limits.gap = options.gap;
   if (bestCost != none)
+    // Half a step of cost below the best schedule: every better one is below
+    // that, and rounding errors are smaller.
     limits.cutoff = (static_cast<double>(bestCost) -
                      0.5 * static_cast<double>(in.costStep)) /
                     relaxation.unit();

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Reads and writes graphs as lines of numbers (TextFormat.h).
 #include "act/Remat/TextFormat.h"
 #include <algorithm>
 #include <charconv>
@@ -26,6 +28,8 @@ private:
 
 constexpr std::string_view blanks = " \t\r";
 
+/// Skips blank lines. At the end it counts one line more, so that an error
+/// about missing text names the line that should have come.
 bool Reader::nextLine() {
   while (!text.empty()) {
     size_t end = std::min(text.find('\n'), text.size());
@@ -101,6 +105,7 @@ Result<Graph> Reader::read() {
   if (nextLine())
     return error("expected the end after " + std::to_string(edges) +
                  " edges, found " + shown(current));
+  // An edge may be given twice; it is one input all the same.
   for (Node &n : graph.nodes) {
     std::sort(n.inputs.begin(), n.inputs.end());
     n.inputs.erase(std::unique(n.inputs.begin(), n.inputs.end()),
@@ -124,7 +129,7 @@ Result<std::string> writeText(const Graph &graph) {
     const Node &n = graph.nodes[i];
     if (n.pinned || n.viewOf >= 0 || n.workspace > 0)
       return Error{"is pinned, a view or has a workspace, which the text "
-                   "format cannot say",
+                   "format cannot express",
                    "node " + std::to_string(i)};
     nodeLines += std::to_string(n.bytes) + " " + std::to_string(n.cost) + "\n";
     for (int32_t a : n.inputs)

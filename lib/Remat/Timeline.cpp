@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Measures a schedule of recomputations by the conventions of Graph.h. The
+// searches call it for every trial, so it is linear in the steps. Evaluator.cpp
+// does the same independently.
 #include "lib/Remat/Timeline.h"
 #include <algorithm>
 
@@ -21,6 +25,8 @@ Timeline::Timeline(const Instance &in, const Recomputations &again) {
       lastUse[madeAt[a]] = s;
     madeAt[steps[s]] = lastUse[s] = s;
   }
+  // Differences first, sums afterwards. A workspace belongs to its own step
+  // only, so it is added last.
   bytes.assign(count + 1, 0);
   for (int32_t s = 0; s < count; ++s) {
     bytes[s] += in.bytes[steps[s]];

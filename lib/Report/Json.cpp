@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The report as JSON, the form that programs read and that the page is drawn
+// from.
 #include "lib/Report/Json.h"
 
 namespace act::report {
@@ -122,6 +125,8 @@ Json replayJson(const MemoryReport &r) {
             {"fits", a.deviceBytes ? Json(!a.exceeded) : Json(nullptr)},
             {"exceeded", nullptr}};
   if (a.exceeded) {
+    // A tensor that exists before the step, a parameter for example, may
+    // already be too large. Then no point of the timeline is to blame.
     const bool before = a.exceeded->index < 0;
     const TimelinePoint p =
         before ? TimelinePoint() : r.timeline[a.exceeded->index];
@@ -180,6 +185,8 @@ Json peakJson(const MemoryReport &r) {
           {"alive", list(r.peakAt.alive)}};
 }
 
+/// The figures and the lists that are small. The timeline and the buffers,
+/// which grow with the number of layers, are added by reportJson().
 Json figuresJson(const MemoryReport &r) {
   Json holds = Json::object();
   for (const MemoryReport::Condition &c : r.conditions)
@@ -267,6 +274,8 @@ Json reportJson(const MemoryReport &r) {
   return j;
 }
 
+/// Names come from files and may not be UTF-8. JSON has no other encoding, so
+/// such bytes are replaced; the default handler would throw.
 std::string dump(const Json &json, int indent) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }

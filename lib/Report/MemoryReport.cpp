@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Fills in what follows from the rest of a report, and checks that its figures
+// agree: sums of buffers with live bytes, formulas with bytes, edges with
+// nodes.
 #include "act/Report/MemoryReport.h"
 #include <algorithm>
 #include <numeric>
@@ -128,6 +132,7 @@ Status complete(MemoryReport &r) {
         r.timeline[t].liveBytes = total(sums[t]);
     }
   }
+  // The first of equal points, which is what max_element returns.
   auto highest =
       std::max_element(r.timeline.begin(), r.timeline.end(),
                        [](const TimelinePoint &x, const TimelinePoint &y) {
@@ -148,6 +153,8 @@ Status complete(MemoryReport &r) {
   return ok();
 }
 
+/// Each figure of a report is computed in one place only. Here every one that
+/// can be derived from others is derived again and compared.
 Status check(const MemoryReport &r) {
   if (Status s = checkLifetimes(r); !s)
     return s;

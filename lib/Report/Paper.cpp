@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The view of a publication: its figures counted in this program, next to its
+// formulas.
 #include "act/Report/Paper.h"
 #include "lib/Report/Json.h"
 #include <fmt/format.h>
@@ -8,6 +11,8 @@ namespace {
 
 using symbolic::Polynomial;
 
+/// A file and figure name as one word, since "gpt-layer" would read as a
+/// difference in a line of formulas.
 std::string identifier(const std::string &prefix, const std::string &name) {
   std::string word = prefix;
   for (char c : name)
@@ -41,6 +46,8 @@ bool fits(const Selection &s, const symbolic::Letters &letters) {
   return true;
 }
 
+/// Whether the program has the sizes that a published number is for. A letter
+/// that the program lacks does not match.
 bool at(const symbolic::Letters &sizes, const symbolic::Letters &letters) {
   for (const auto &[letter, size] : sizes)
     if (auto it = letters.find(letter);
@@ -68,6 +75,8 @@ std::string parts(const std::vector<CountedFigure::Part> &list,
   return text;
 }
 
+/// Figures are of one layer, so they are compared with the first layer. A
+/// program without layers is compared as a whole.
 const Formula &rightFormula(const PaperReport &r) {
   return r.right.layers.empty() ? r.right.retained
                                 : r.right.layers.front().retained;
@@ -150,6 +159,8 @@ Json figureJson(const PaperReport &r, const CountedFigure &f) {
            r.omitsKnown ? partsJson(f.adds, r.right.letters) : Json(nullptr)}};
 }
 
+/// A reading was measured at some sizes with one recomputation policy. Next to
+/// any other program it would say nothing.
 bool applies(const PaperReport &r, const Reading &reading) {
   return reading.policy == r.policy && at(reading.at, r.right.letters);
 }

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Reads what a publication counts, and its formulas, from JSON. The known
+// publications are compiled in.
 #include "Papers.h"
 #include "act/Report/Paper.h"
 #include "lib/Report/Json.h"
@@ -19,6 +22,8 @@ public:
       fail("", "an object");
   }
 
+  // Rejects other fields. A misspelt optional field would otherwise change what
+  // is counted without a word.
   void known(std::initializer_list<const char *> names) {
     if (!json.is_object())
       return;
@@ -147,6 +152,7 @@ CountRule readRule(Reader r) {
     r.fail("op", ofLayer ? "none with input or output" : "the name of an op");
   rule.parameter = r.text("parameter");
   rule.madeBy = r.list("made_by");
+  // There is no default: 0 is a meaningful choice that leaves the value out.
   rule.bytes = r.number("bytes", -1);
   if (rule.bytes < 0)
     r.fail("bytes", "a number of at least 0");
@@ -185,7 +191,7 @@ Result<Selection> parseSelection(const std::string &text,
                                  const std::string &name) {
   Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded())
-    return Error{"is no JSON", name};
+    return Error{"is not JSON", name};
   std::optional<Error> error;
   Reader r(json, name, error);
   r.known({"publication", "about", "equal", "figures", "readings"});
@@ -196,6 +202,8 @@ Result<Selection> parseSelection(const std::string &text,
   for (const auto &[from, to] : r.texts("equal")) {
     Polynomial left = r.polynomial("equal", from),
                right = r.polynomial("equal", to);
+    // inItsLetters() divides monomials by the left side, so that must be a
+    // product of letters with coefficient 1.
     if (left.terms().size() == 1 && left.terms().begin()->second == 1 &&
         left.terms().begin()->first.degree() > 0)
       s.equal.push_back({left.terms().begin()->first, right});
@@ -232,6 +240,9 @@ const std::vector<Selection> &knownSelections() {
   return list;
 }
 
+/// Rewrites a formula of this program in the publication's letters, for example
+/// with "a*d" = "h": 4*b*s*a*d becomes 4*b*s*h. Formulas can be compared only
+/// if both use the same letters.
 Polynomial Selection::inItsLetters(const Polynomial &p) const {
   Polynomial out;
   for (const auto &[monomial, coefficient] : p.terms()) {

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The report as text for a terminal. Names come from files, so what is not
+// printable is replaced.
 #include "act/Report/MemoryReport.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -140,6 +143,8 @@ std::string totals(const MemoryReport &r) {
   };
   add("retained for backward", r.retainedBytes, "");
   add("peak of activations", r.peakBytes, "");
+  // The lower bound is the most bytes alive at one time. No placement goes
+  // below it, so the excess is what the planner loses.
   std::string over;
   if (r.lowerBoundBytes > 0)
     over = fmt::format("{:.2f} % above the bound",
@@ -234,6 +239,8 @@ int typicalLayer(const MemoryReport &r) {
   return most ? most->index : noLayer;
 }
 
+/// The largest values first. Equal ones keep the report's order: the pointers
+/// point into one vector.
 std::string savedTable(const MemoryReport &r, int layer) {
   bool plain = r.view != "act";
   Rows rows = {{plain ? "node and value" : "value", "type", "", "bytes"}};
@@ -264,6 +271,7 @@ std::string withoutLayer(const Buffer &b) {
   const std::string number = std::to_string(b.layer);
   if (b.layer == noLayer)
     return b.name;
+  // The digits must stand alone: layer 1 is not in "layers.12".
   for (size_t at = 0; (at = b.name.find(number, at)) != std::string::npos;
        ++at) {
     size_t end = at + number.size();

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Curves of memory over a letter, as an SVG image.
 #include "act/Report/WhatIf.h"
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The header of a safetensors file: JSON with each tensor's type, shape and
+// place. All of it is checked, because the data is then used without further
+// checks.
 #include "act/Safetensors/Safetensors.h"
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -124,7 +128,7 @@ public:
 
   bool parse_error(size_t position, const std::string &,
                    const nlohmann::detail::exception &) override {
-    return fail("the header is no valid JSON at byte " +
+    return fail("the header is not valid JSON at byte " +
                 std::to_string(position));
   }
 
@@ -193,7 +197,7 @@ Result<Header> safetensors::parse(const uint8_t *bytes, size_t size) {
   auto *text = reinterpret_cast<const char *>(bytes + 8);
   HeaderReader reader;
   if (!nlohmann::json::sax_parse(text, text + length, &reader))
-    return Error{reader.problem.empty() ? "the header is no valid JSON"
+    return Error{reader.problem.empty() ? "the header is not valid JSON"
                                         : reader.problem,
                  ""};
   Header header = std::move(reader.header);

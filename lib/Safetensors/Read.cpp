@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A safetensors file, mapped and with its header checked.
 #include "act/Safetensors/Safetensors.h"
 
 using namespace act;

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A model's weights in one file or in several with an index, as Hugging Face
+// writes them.
 #include "act/Safetensors/Set.h"
 #include "act/File/AtomicFile.h"
 #include <algorithm>
@@ -216,6 +219,8 @@ static std::vector<std::string> ownShards(const std::vector<std::string> &names,
 }
 
 static Result<std::vector<std::vector<Source>>>
+// Fills shards in the order of the tensors. A tensor larger than `most` gets a
+// shard of its own.
 intoShards(std::vector<Source> tensors, uint64_t most) {
   std::vector<std::vector<Source>> shards(1);
   uint64_t filled = 0;
@@ -233,6 +238,8 @@ intoShards(std::vector<Source> tensors, uint64_t most) {
   return shards;
 }
 
+// The new shards get other names than those of the index that exists, and the
+// index is replaced last. So the old set stays complete until the new one is.
 static Status writeShards(const std::string &path,
                           std::vector<std::vector<Source>> shards,
                           const Metadata &metadata,
@@ -278,6 +285,8 @@ static Status writeShards(const std::string &path,
     return s;
   }
   std::error_code e;
+  // A single file from an earlier save would be found before the index
+  // (locate).
   fs::remove(path, e);
   std::vector<std::string> old;
   for (const std::string &shard : ownShards(before, stem))
@@ -313,6 +322,8 @@ Status safetensors::writeSet(const std::string &path,
   std::string stem = fs::path(path).filename().string();
   if (endsWith(stem, fileEnd))
     stem.resize(stem.size() - fileEnd.size());
+  // The single file replaces a set of shards, whose index would be wrong from
+  // here on.
   fs::remove(indexOf(path), e);
   removeFiles(fs::path(path).parent_path(), ownShards(before, stem));
   return ok();

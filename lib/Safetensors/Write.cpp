@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Writes a safetensors file. Tensors that are fetched one by one need no memory
+// for all of them.
 #include "act/File/AtomicFile.h"
 #include "act/Safetensors/Safetensors.h"
 #include <algorithm>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Maxima of polynomials (Expr.h).
 #include "act/Symbolic/Expr.h"
 #include "lib/Symbolic/Parser.h"
 #include <algorithm>
@@ -6,6 +8,8 @@
 
 namespace act::symbolic {
 
+/// Drops a candidate only if another one is at least as large for all letters,
+/// so the value never depends on which were dropped.
 Expr Expr::max(const std::vector<Polynomial> &candidates) {
   Expr e;
   e.list.clear();

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Formulas as text, by recursive descent. Sizes are bounded at every step: a
+// short text such as (a+b)^32*(c+d)^32 has very many terms.
 #include "lib/Symbolic/Parser.h"
 #include <cctype>
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Sums of monomials. An overflow is remembered and not reported at once, so
+// that arithmetic needs no error paths; who evaluates or prints gets the error.
 #include "act/Symbolic/Polynomial.h"
 #include <algorithm>
 #include <limits>
@@ -157,6 +160,10 @@ Polynomial Polynomial::bind(const Letters &letters) const {
   return r;
 }
 
+/// Letters are at least 1, so a term is at least as large as any term that
+/// divides it. The difference is never negative if each of its negative terms
+/// can be paid out of positive ones that it divides. A sufficient test, not a
+/// necessary one.
 bool Polynomial::dominates(const Polynomial &o) const {
   if (poisoned || o.poisoned)
     return false;

@@ -15,6 +15,9 @@ FailureOr<Coordinate> BlockEvaluator::at(AffineExpr expr, const Place &loops) {
   return failure();
 }
 
+// The blocks of the first `count` operands at the coordinates that the indexing
+// maps give. This is the recursion of evaluate(): operands that are computed
+// are computed here.
 FailureOr<BlockEvaluator::Operands>
 BlockEvaluator::operands(linalg::GenericOp op, const Place &loops,
                          unsigned count) {
@@ -34,7 +37,7 @@ BlockEvaluator::operands(linalg::GenericOp op, const Place &loops,
       if (failed(c))
         return op.emitOpError()
                << "reads operand " << i
-               << " at a sum of loops; expected one loop's number";
+               << " at a sum of loop indices, expected a single loop index";
       place.push_back(*c);
     }
     auto block = evaluate(operand.get(), place);
@@ -59,7 +62,8 @@ FailureOr<BlockEvaluator::Body> BlockEvaluator::bodyOf(linalg::GenericOp op,
 }
 
 /// An op of the body on blocks. Scalars give a scalar, blocks a block along all
-/// axes of the operands.
+/// axes of the operands, and only those: the reciprocal of a row's sum is
+/// computed once per row, however wide the row is.
 LogicalResult BlockEvaluator::bodyOp(Operation *op,
                                      DenseMap<Value, BlockValue> &values,
                                      const Place &loops) {
@@ -105,7 +109,7 @@ LogicalResult BlockEvaluator::bodyOp(Operation *op,
   }
   if (!op->hasTrait<OpTrait::Elementwise>() &&
       !isa<arith::IndexCastOp, arith::IndexCastUIOp>(op))
-    return op->emitOpError("has no form on blocks");
+    return op->emitOpError("cannot be lowered to blocks");
   SmallVector<int> onto;
   for (const Coordinate &c : loops)
     if (c.axis >= 0 && !llvm::is_contained(onto, c.axis) &&
@@ -114,7 +118,7 @@ LogicalResult BlockEvaluator::bodyOp(Operation *op,
         }))
       onto.push_back(c.axis);
   for (auto [v, made] :
-       llvm::zip(op->getResults(), atLevel(level, [&] { // as early as can be
+       llvm::zip(op->getResults(), atLevel(level, [&] { // as early as possible
                    return elementwise(op, blocks, onto);
                  })))
     values[v] = {made, onto};
@@ -157,6 +161,9 @@ SmallVector<Value> BlockEvaluator::elementwise(Operation *op,
 /// Gathers elements of an argument at computed indices. A computed index is a
 /// block along one axis. If two share an axis, or one has two, the tensor is
 /// read as the flat row that it is in memory.
+///
+///   %v = tensor.extract %table[%id, %j]     %id computed along I, %j along J
+///   a load of rows %id and columns J, a block {I, J}
 FailureOr<BlockValue> BlockEvaluator::gather(tensor::ExtractOp op,
                                              ArrayRef<BlockValue> computed,
                                              const Place &loops) {
@@ -167,7 +174,8 @@ FailureOr<BlockValue> BlockEvaluator::gather(tensor::ExtractOp op,
       computed.size() == 1 && values.getNumElements() <= maxTable)
     return pick(values, computed[0]);
   if (!pointer)
-    return op->emitOpError("gathers from what is computed");
+    return op->emitOpError(
+        "gathers from a computed tensor, expected an argument");
   RankedTensorType type = op.getTensor().getType();
   SmallVector<Value> indices;
   SmallVector<int64_t> extents;
@@ -248,6 +256,7 @@ BlockValue BlockEvaluator::table(DenseElementsAttr values, const Place &place) {
   return pick(values, {at, along});
 }
 
+// As a chain of selects, because registers cannot be indexed.
 BlockValue BlockEvaluator::pick(DenseElementsAttr values, BlockValue at) {
   auto number = [&](TypedAttr n) {
     return spread({arith::ConstantOp::create(b, loc, n), {}}, at.axes);
@@ -266,6 +275,9 @@ BlockValue BlockEvaluator::pick(DenseElementsAttr values, BlockValue at) {
   return {picked, at.axes};
 }
 
+// The loops that the result's place does not determine are reduced. Two blocked
+// dimensions of a sum of products make a product for tensor cores; with one, it
+// is a reduction like any other.
 FailureOr<BlockValue> BlockEvaluator::generic(linalg::GenericOp op,
                                               unsigned result,
                                               const Place &place) {
@@ -275,8 +287,8 @@ FailureOr<BlockValue> BlockEvaluator::generic(linalg::GenericOp op,
   for (auto [e, c] : llvm::zip(map.getResults(), place)) {
     auto dim = dyn_cast<AffineDimExpr>(e);
     if (!dim)
-      return op.emitOpError(
-          "writes its result at a sum of loops; expected one loop's number");
+      return op.emitOpError("writes its result at a sum of loop indices, "
+                            "expected a single loop index");
     loops[dim.getPosition()] = c;
     covered[dim.getPosition()] = true;
   }

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// evaluate() and what it needs: which axes exist, where code is placed, how a
+// block is read from and written to memory, and how it gets other axes. The
+// bodies of generics are in BlockBodies.cpp, reductions and products in
+// BlockSums.cpp, reshapes of computed values in BlockShapes.cpp.
 #include "passes/act-to-tile/BlockEvaluator.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -38,6 +43,8 @@ int BlockEvaluator::addAxis(Value base, int64_t extent) {
   return axes.size() - 1;
 }
 
+// An axis that `loops` use already would make the block a diagonal: rows and
+// columns of a matrix of scores may have the same extent.
 int BlockEvaluator::wholeAxis(int64_t extent, const Place &loops) {
   for (size_t i = 0; i < axes.size(); ++i)
     if (axes[i].extent == extent && matchPattern(axes[i].base, m_Zero()) &&
@@ -55,6 +62,8 @@ int64_t BlockEvaluator::elementsOf(const Place &loops) const {
   return n;
 }
 
+// The number of open loops that `v` depends on. Code may stand outside all
+// loops beyond that.
 size_t BlockEvaluator::levelOf(Value v) const {
   for (size_t n = nest.size(); n > 0; --n)
     if (nest[n - 1]->getRegion(0).isAncestor(v.getParentRegion()))
@@ -73,6 +82,9 @@ size_t BlockEvaluator::levelOf(const Place &place) const {
   return level;
 }
 
+// The same index arithmetic is asked for by every operand of a body, so results
+// are kept. A kept one may be in a loop that is closed by now; then it is made
+// again.
 Value BlockEvaluator::once(StringRef name, Value x, Value y,
                            function_ref<Value()> make) {
   auto key =
@@ -91,6 +103,8 @@ Value BlockEvaluator::sum(Value x, Value y) {
               [&] { return arith::AddIOp::create(b, loc, x, y).getResult(); });
 }
 
+// Views are at the start of the kernel, as a pointer and a shape do not depend
+// on where the block is.
 Value BlockEvaluator::viewOf(RankedTensorType type, Value pointer,
                              ArrayRef<int64_t> strides) {
   auto view = ViewType::get(type.getShape(), registerElement(type), strides);
@@ -104,6 +118,8 @@ Value BlockEvaluator::viewOf(RankedTensorType type, Value pointer,
   return v;
 }
 
+// A scalar of the function, such as the learning rate or arithmetic on it, in
+// the kernel: cloned with what it is computed from.
 Value BlockEvaluator::scalarOf(Value v) {
   if (Value known = scalars.lookup(v);
       known &&
@@ -138,6 +154,8 @@ Value BlockEvaluator::indexOf(const Coordinate &c) {
   return c.constant ? sum(v, constant(c.constant)) : v;
 }
 
+// The numbers of a dimension that a coordinate stands for: one, or a block of
+// consecutive ones. They are i64, as linalg.index is in registers.
 Value BlockEvaluator::numbers(const Coordinate &c) {
   Value first = arith::IndexCastOp::create(b, loc, b.getI64Type(), indexOf(c));
   if (c.axis < 0)
@@ -150,6 +168,10 @@ Value BlockEvaluator::numbers(const Coordinate &c) {
                                tensor::SplatOp::create(b, loc, wide, first));
 }
 
+// First the axes that the block has are put in order, then the missing ones are
+// added by repetition:
+//
+//   mean  {I}  onto {I, J}      expand_dims to [I, 1], broadcast to [I, J]
 Value BlockEvaluator::spread(BlockValue block, ArrayRef<int> onto) {
   if (onto.empty())
     return block.value;
@@ -185,7 +207,9 @@ Value BlockEvaluator::reshaped(Value v, ArrayRef<int64_t> shape) {
   return type == v.getType() ? v : Value(ReshapeOp::create(b, loc, type, v));
 }
 
-/// Transposes `v` from the axes `have` to the axes `wanted`.
+/// Transposes `v` from the axes `have` to the axes `wanted`. TransOp swaps the
+/// last two dimensions, so adjacent axes are taken together as one dimension
+/// and swapped with the ones before, as often as it takes.
 Value BlockEvaluator::turned(Value v, SmallVector<int> have,
                              ArrayRef<int> wanted) {
   auto count = [&](ArrayRef<int> some) {
@@ -207,7 +231,8 @@ Value BlockEvaluator::turned(Value v, SmallVector<int> have,
   return reshaped(v, extentsOf(wanted));
 }
 
-/// The block of `load`, transposed from the axes `have` to `wanted`.
+/// The block of `load`, transposed from the axes `have` to `wanted`: loaded in
+/// the other order through a transposed view, so nothing moves between threads.
 Value BlockEvaluator::loadedInOrder(LoadOp load, ArrayRef<int> have,
                                     ArrayRef<int> wanted) {
   SmallVector<int64_t> order, blockDims;
@@ -233,12 +258,14 @@ FailureOr<BlockValue> BlockEvaluator::load(RankedTensorType type, Value pointer,
   Access from = accessOf(type, pointer, place, strides);
   for (auto [i, axis] : llvm::enumerate(from.axes))
     if (llvm::is_contained(ArrayRef(from.axes).take_front(i), axis))
-      return emitError(loc) << "a diagonal of a tensor is no block";
+      return emitError(loc) << "a diagonal of a tensor is not a block";
   Value v = LoadOp::create(b, loc, from.view, from.indices, from.extents);
   return BlockValue{from.axes.empty() ? v : reshaped(v, extentsOf(from.axes)),
                     from.axes};
 }
 
+// A block's place as a view and one index per dimension. An extent of -1 marks
+// a dimension in which the block has a single number.
 BlockEvaluator::Access BlockEvaluator::accessOf(RankedTensorType type,
                                                 Value pointer,
                                                 const Place &place,
@@ -260,6 +287,9 @@ SmallVector<int64_t> BlockEvaluator::Access::shape() const {
       llvm::make_filter_range(extents, [](int64_t n) { return n >= 0; }));
 }
 
+// An access to tiled memory (bindTiles) in terms of a view whose dimensions are
+// tiles and places in them. Within a tile of 64 numbers, row r and column c are
+// at 4 r + c / 2 + 32 (c % 2).
 BlockEvaluator::Access BlockEvaluator::tilesOf(RankedTensorType type,
                                                Value pointer,
                                                const Place &place,
@@ -297,7 +327,7 @@ BlockEvaluator::Access BlockEvaluator::tilesOf(RankedTensorType type,
       continue;
     }
     Value tile = scaled<arith::DivUIOp>(index, 8);
-    if (d == last) { // of whole tiles, as numbers of a row are
+    if (d == last) { // whole tiles only
       assert(extent % 8 == 0 && "columns of a part of a tile");
       add(size / 8, 64, tile, extent / 8);
       add(4, 1, none, 4);
@@ -328,6 +358,7 @@ FailureOr<BlockValue> BlockEvaluator::evaluate(Value tensor,
   Key key{tensor.getAsOpaquePointer(), {}};
   for (const Coordinate &c : place)
     key.second.push_back(c.key());
+  // Fused ops share operands, so the same block is asked for several times.
   auto it = known.find(key);
   // A value computed inside a loop is not available outside it.
   if (it != known.end()) {
@@ -335,12 +366,17 @@ FailureOr<BlockValue> BlockEvaluator::evaluate(Value tensor,
     if (made->isAncestor(b.getInsertionBlock()->getParent()))
       return it->second;
   }
+  // Outside every loop that the place does not depend on. This is what makes a
+  // softmax's maximum a loop of its own before the loop that uses it.
   auto v = atLevel(levelOf(place), [&] { return compute(tensor, place); });
   if (succeeded(v))
     known[key] = *v;
   return v;
 }
 
+// How each kind of op gives a block. Reshapes of arguments are reads of dense
+// memory under another shape and have been dealt with by then; reshapes of
+// computed values have to fit the block.
 FailureOr<BlockValue> BlockEvaluator::compute(Value tensor,
                                               const Place &place) {
   auto type = cast<RankedTensorType>(tensor.getType());
@@ -363,6 +399,7 @@ FailureOr<BlockValue> BlockEvaluator::compute(Value tensor,
         dense && type.getNumElements() <= maxTable)
       return table(dense, place);
   }
+  // A slice is the source a few numbers further on.
   if (auto slice = dyn_cast_or_null<tensor::ExtractSliceOp>(op)) {
     if (slice.getType().getRank() == slice.getSourceType().getRank() &&
         slice.hasUnitStride() &&
@@ -424,5 +461,6 @@ FailureOr<BlockValue> BlockEvaluator::compute(Value tensor,
     }
     return expandedBlock(expand, place);
   }
-  return (op ? op->emitOpError() : emitError(loc)) << "has no form on blocks";
+  return (op ? op->emitOpError() : emitError(loc))
+         << "cannot be lowered to blocks";
 }

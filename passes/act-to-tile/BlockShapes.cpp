@@ -10,7 +10,12 @@ using namespace act::tile;
 
 /// The digits of a coordinate along an axis, the last being fastest: digits
 /// that the block covers whole, then one in part, and before these plain
-/// numbers.
+/// numbers. With sizes [4, 8, 16], a block of 64 from index 128 on:
+///
+///   16: whole, an axis of 16      8: an axis of 4 from 0      4: the number 1
+///
+/// Fails if the block crosses into another value of the plain numbers, as such
+/// a block is not the product of ranges.
 FailureOr<Place> BlockEvaluator::digitsOf(const Coordinate &along,
                                           ArrayRef<int64_t> sizes,
                                           const Place &beside,
@@ -66,7 +71,7 @@ FailureOr<BlockValue> BlockEvaluator::collapsedBlock(tensor::CollapseShapeOp op,
   for (auto [c, group] : llvm::zip(place, op.getReassociationIndices())) {
     if (c.axis < 0 || group.size() == 1) {
       if (group.size() > 1)
-        return op.emitOpError("collapses numbers beside a block");
+        return op.emitOpError("collapses a single index together with a block");
       moved.push_back(c);
       if (c.axis >= 0)
         inner.push_back(c.axis);
@@ -78,21 +83,21 @@ FailureOr<BlockValue> BlockEvaluator::collapsedBlock(tensor::CollapseShapeOp op,
     auto digits = digitsOf(c, sizes, moved, inner);
     if (failed(digits))
       return op.emitOpError()
-             << "collapses what is computed along an axis, of which a block "
-                "has "
-             << axes[c.axis].extent << " numbers that are no whole rows";
+             << "collapses a computed tensor along an axis whose blocks have "
+             << axes[c.axis].extent << " elements, which are not whole rows";
     moved.append(*digits);
   }
   auto block = evaluate(op.getSrc(), moved);
   if (failed(block))
     return failure();
-  if (inner.empty()) // a number
+  if (inner.empty()) // a scalar
     return BlockValue{spread(*block, onto), onto};
   return BlockValue{reshaped(spread(*block, inner), extentsOf(onto)), onto};
 }
 
 /// One half of a pair that precedes the block's last dimension, in the middle
-/// of one source dimension. Evaluates the block with both halves and takes one.
+/// of one source dimension: [s, 2, d/2] from [s, d], as a rotary embedding
+/// reads a head. Evaluates the block with both halves and takes one.
 FailureOr<BlockValue> BlockEvaluator::oneOfTwo(tensor::ExpandShapeOp op,
                                                const Place &place) {
   SmallVector<int> onto = axesOf(place);
@@ -123,8 +128,8 @@ FailureOr<BlockValue> BlockEvaluator::expandedBlock(tensor::ExpandShapeOp op,
     if (auto one = oneOfTwo(op, place); succeeded(one))
       return one;
   if (failed(moved))
-    return op.emitOpError("expands what is computed along an axis, of which a "
-                          "block has no whole rows");
+    return op.emitOpError("expands a computed tensor along an axis whose "
+                          "blocks are not whole rows");
   auto block = evaluate(op.getSrc(), *moved);
   SmallVector<int> whole = axesOf(*moved), onto = axesOf(place);
   if (failed(block) || whole == onto)
@@ -132,13 +137,14 @@ FailureOr<BlockValue> BlockEvaluator::expandedBlock(tensor::ExpandShapeOp op,
   return BlockValue{reshaped(spread(*block, whole), extentsOf(onto)), onto};
 }
 
-/// The slice where the place is inside it, else the destination.
+/// The slice where the place is inside it, else the destination. A block may be
+/// partly inside, so both are evaluated and the elements selected.
 FailureOr<BlockValue> BlockEvaluator::inserted(tensor::InsertSliceOp op,
                                                const Place &place) {
   if (op.getSourceType().getRank() != op.getDestType().getRank() ||
       !op.hasUnitStride() ||
       llvm::any_of(op.getStaticOffsets(), ShapedType::isDynamic))
-    return op->emitOpError("has no form on blocks");
+    return op->emitOpError("cannot be lowered to blocks");
   Place moved(place);
   BlockValue inside;
   auto also = [&](Value condition, const SmallVector<int> &along) {
@@ -184,7 +190,7 @@ FailureOr<BlockValue> BlockEvaluator::inserted(tensor::InsertSliceOp op,
   for (const Coordinate &c : place)
     if (c.axis >= 0)
       onto.push_back(c.axis);
-  // A condition on the whole block is a number.
+  // A condition that the whole block shares is a scalar.
   Value which = inside.axes.empty() ? inside.value : spread(inside, onto);
   return BlockValue{arith::SelectOp::create(b, loc, which,
                                             spread(*source, onto),
@@ -203,6 +209,9 @@ int BlockEvaluator::mergedAxis(Value base, int64_t extent, const Place &place) {
   return known.back();
 }
 
+// The inverse of digits: a group's coordinates become one number, base +
+// inner * outer. Axes can be merged only if the block is contiguous in the
+// collapsed dimension, which `inner != extent` tells.
 FailureOr<Place>
 BlockEvaluator::collapsed(const Place &place,
                           ArrayRef<ReassociationIndices> groups,

@@ -20,8 +20,8 @@ constexpr int64_t wholeBlock = 8192, wholeRow = 16384, stepBlock = 4096;
 /// Elements of such a block that a thread may hold.
 constexpr int64_t mostHeld = 256;
 
-/// How many threads can share a block of so many elements: dimensions are
-/// halved.
+/// The number of threads that can share a block of so many elements without
+/// copies. Dimensions are split in halves, so it is a power of two.
 int64_t shares(int64_t elements) {
   return std::min<int64_t>(128, elements & -elements);
 }
@@ -32,6 +32,10 @@ struct Combiner {
   Value added;
 };
 
+// The last op of the body must combine the running result with something that
+// does not depend on it:
+//
+//   ^bb0(%x, %acc):  %y = f(%x)   %n = arith.addf %y, %acc   yield %n
 std::optional<Combiner> combinerOf(linalg::GenericOp op) {
   Block *body = op.getBody();
   Value running = body->getArgument(op.getNumDpsInputs());
@@ -89,6 +93,9 @@ bool hasProduct(Value v, llvm::SmallPtrSetImpl<Operation *> &seen) {
 
 } // namespace
 
+// A sum of x * y where both are operands as they are, widened at most. Anything
+// computed in between would have to be an operand of its own: `tile.dot`
+// multiplies blocks.
 std::optional<std::pair<Value, Value>>
 act::tile::factorsOf(linalg::GenericOp op) {
   if (op.getNumResults() != 1 || inputsAlong(op).size() != 2)
@@ -119,6 +126,9 @@ act::tile::factorsOf(linalg::GenericOp op) {
   return std::pair(x, y);
 }
 
+// The form is select(place >= from and place < to, x * y, 0), with the ends as
+// the third and fourth input. Packed sequences have it (attention's sums),
+// where 0 * y is not enough: y may be another sequence's NaN.
 std::optional<unsigned> act::tile::windowOf(linalg::GenericOp op) {
   if (op.getNumDpsInputs() != 4)
     return std::nullopt;
@@ -158,6 +168,8 @@ bool act::tile::hasProduct(Value tensor) {
   return ::hasProduct(tensor, seen);
 }
 
+// Nested loops, one sweep inside the other. `nest` has the open ones, so that
+// evaluate() can place code outside them.
 FailureOr<Value> BlockEvaluator::sweep(
     ArrayRef<Sweep> sweeps, Place loops, Value acc,
     function_ref<FailureOr<Value>(const Place &, Value)> body) {
@@ -190,6 +202,9 @@ FailureOr<Value> BlockEvaluator::sweep(
   return loop.getResult(0);
 }
 
+// The last step of a loop may reach beyond its end. Loads give zeros there, but
+// what is computed from zeros need not be neutral: exp(0) is 1, and 0 is no
+// maximum of negative numbers.
 BlockValue BlockEvaluator::masked(BlockValue block, const Sweep &s,
                                   const Place &loops, Value neutral) {
   if (s.step == 1 || s.extent % s.step == 0)
@@ -219,6 +234,8 @@ Place BlockEvaluator::placeOfInit(linalg::GenericOp op, unsigned result,
   return at;
 }
 
+// The body without its last op, which combines. That one is a reduction of the
+// block here.
 FailureOr<BlockValue> BlockEvaluator::combined(linalg::GenericOp op,
                                                const Place &loops) {
   auto body = bodyOf(op, loops);
@@ -236,7 +253,7 @@ FailureOr<BlockValue> BlockEvaluator::addend(linalg::GenericOp op,
                                              const Place &loops) {
   auto combiner = combinerOf(op);
   if (!combiner || combiner->kind != CombineKind::Add)
-    return op.emitOpError("is no sum");
+    return op.emitOpError("is not a sum");
   auto own = combined(op, loops);
   if (failed(own))
     return failure();
@@ -262,22 +279,30 @@ FailureOr<SmallVector<Value>> BlockEvaluator::loop(
   nest.pop_back();
   if (failed(next))
     return failure();
-  if (!carried.empty()) // else there is one
+  if (!carried.empty()) // else the builder has made the yield
     scf::YieldOp::create(b, loc, *next);
   return SmallVector<Value>(loop.getResults());
 }
 
+// A block along one more axis is reduced in one op. If the block would be too
+// large, a loop goes over parts of it and carries the result:
+//
+//   acc = neutral
+//   for k: acc = combine(acc, reduce(block at k))
+//
+// The op's initial value, if it is not neutral, is combined once at the end.
 FailureOr<BlockValue> BlockEvaluator::reduce(linalg::GenericOp op, Place loops,
                                              ArrayRef<unsigned> dims) {
   auto combiner = combinerOf(op);
   if (!combiner)
-    return op.emitOpError("reduces in a way that has no word");
+    return op.emitOpError(
+        "reduces in a way that the tile dialect does not have");
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
   SmallVector<int> outer;
   for (const Coordinate &c : loops)
     if (c.axis >= 0)
       outer.push_back(c.axis);
-  // The longest loop is the innermost.
+  // The longest loop is the innermost: it becomes the axis of the block.
   SmallVector<unsigned> order(dims);
   llvm::stable_sort(
       order, [&](unsigned x, unsigned y) { return ranges[x] < ranges[y]; });
@@ -290,7 +315,8 @@ FailureOr<BlockValue> BlockEvaluator::reduce(linalg::GenericOp op, Place loops,
   bool atOnce = elements <= (isRow ? wholeRow : wholeBlock) &&
                 elements / shares(elements) <= mostHeld;
   SmallVector<Sweep> sweeps;
-  // Warps share rows; 64 rows are enough.
+  // 64 rows are enough for all warps to share a product. With fewer, columns
+  // have to be whole steps.
   bool hasRows =
       llvm::any_of(outer, [&](int a) { return axis(a).extent % 64 == 0; });
   int64_t unit = hasRows ? 16 : productStep;
@@ -367,6 +393,9 @@ FailureOr<BlockValue> BlockEvaluator::reduce(linalg::GenericOp op, Place loops,
   return fromNothing ? FailureOr<BlockValue>(result) : combine(*first, result);
 }
 
+// A loop over the summed dimension with one `tile.dot` per step. Its operands
+// are evaluated inside the loop, so they may be computed, and what does not
+// depend on the step is placed before the loop.
 FailureOr<BlockValue> BlockEvaluator::product(linalg::GenericOp op, Place loops,
                                               ArrayRef<unsigned> dims) {
   auto factors = factorsOf(op);
@@ -468,6 +497,15 @@ FailureOr<BlockValue> BlockEvaluator::product(linalg::GenericOp op, Place loops,
   return BlockValue{*total, wanted};
 }
 
+// Each step makes a part of the sum and adds it to memory when it is this
+// program's turn for those rows:
+//
+//   for rows of the result
+//     part = product(..)
+//     wait_turn; atomic_add part; pass_turn
+//
+// Computing comes before waiting, so programs wait only for the additions of
+// others.
 LogicalResult BlockEvaluator::addInTurns(linalg::GenericOp op, Place loops,
                                          ArrayRef<unsigned> swept, Value memory,
                                          Turns turns) {

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The pass --convert-linalg-to-tile: the frame of a kernel. It plans the grid,
+// numbers the programs, asks BlockEvaluator for each result's block and stores
+// it. It does not know what the function computes.
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -28,6 +32,9 @@ struct ResultPlace {
   bool repeated = false; // programs that differ only in others compute the same
 };
 
+// The root's own block is the place along the grid. Another result has some of
+// these dimensions, and what it has besides, each program has whole: a norm's
+// statistics [b, s] are along the rows of the root [b, s, h].
 FailureOr<ResultPlace> placeOf(Value u, const KernelGrid &grid,
                                const Place &place, BlockEvaluator &blocks) {
   ResultPlace out;
@@ -72,7 +79,13 @@ FailureOr<ResultPlace> placeOf(Value u, const KernelGrid &grid,
   return out;
 }
 
-/// Converts one function to one kernel.
+/// Converts one function to one kernel. Kinds of results:
+///
+/// - stored: each program writes its block, or one of those that compute the
+///   same does;
+/// - summed: every program adds its part to memory, in turns (addUp);
+/// - parts: every program keeps a partial sum over its rows and writes it at
+///   the end (goOverRows).
 class KernelOfFunction {
 public:
   KernelOfFunction(func::FuncOp f, DotPrecision precision, int64_t tightness,
@@ -159,7 +172,7 @@ private:
 };
 
 /// Whether the indices of the op's body fit in 32 bits. Blocks and prefetched
-/// loads reach beyond the end of a loop.
+/// loads reach beyond the end of a loop, so a loop counts twice its length.
 static bool hasSmallIndices(linalg::LinalgOp op) {
   llvm::DenseMap<Value, ConstantIntRanges> ranges;
   auto rangeOf = [&](Value v) {
@@ -215,6 +228,8 @@ static bool hasSmallIndices(func::FuncOp f) {
            }).wasInterrupted();
 }
 
+// The kernel has the function's arguments as pointers, and then a pointer for
+// each result that has no memory among them.
 void KernelOfFunction::readArguments() {
   for (unsigned i = 0; i < f.getNumArguments(); ++i) {
     Type t = f.getArgumentTypes()[i];
@@ -252,6 +267,8 @@ void KernelOfFunction::readArguments() {
   }
 }
 
+// Creates the kernel with its schedule and grid, and tells the evaluator which
+// pointer is which tensor.
 void KernelOfFunction::makeKernel() {
   // Results stored block by block, and those that programs add to.
   SmallVector<Value> stored, added;
@@ -281,6 +298,8 @@ void KernelOfFunction::makeKernel() {
                                 {programs ? programs : grid.programs(), 1, 1}));
   if (hasSmallIndices(f))
     kernel->setAttr(indexBitsName, b.getI32IntegerAttr(32));
+  // Programs change this memory while others read it, but only through these
+  // pointers. Loads of other arguments may then be moved across the additions.
   for (auto [r, at] : summed)
     for (unsigned i : {at.sum, at.turns, at.ticket})
       kernel.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
@@ -300,7 +319,8 @@ void KernelOfFunction::makeKernel() {
 }
 
 // This program's number. Programs that wait for others draw tickets as they
-// start.
+// start: a waiting program occupies its place on the card, so it may only wait
+// for programs that have started, and hardware does not promise an order.
 Value KernelOfFunction::countPrograms() {
   if (summed.empty())
     return ProgramIdOp::create(b, loc, GridAxis::X);
@@ -322,6 +342,7 @@ void KernelOfFunction::numberPrograms(Value rest) {
     int64_t count = grid.countOf(d);
     bool isOnly = d == 0 && !parts.empty() && grid.programs() == 1;
     if (count > 1 || isOnly) {
+      // Nothing is left to divide off for the outermost dimension.
       bool outermost =
           llvm::all_of(llvm::seq<size_t>(0, d), [&](size_t before) {
             return grid.countOf(before) == 1;
@@ -344,6 +365,7 @@ void KernelOfFunction::numberPrograms(Value rest) {
   }
 }
 
+// Called again whenever `place` changes: in loops over blocks and in turns.
 LogicalResult KernelOfFunction::placeResults() {
   places.clear();
   for (auto [r, v] : llvm::enumerate(results)) {
@@ -354,7 +376,7 @@ LogicalResult KernelOfFunction::placeResults() {
     auto at = placeOf(unshaped(v), grid, place, *blocks);
     if (failed(at))
       return emitError(f.getLoc())
-             << "has results of unlike shapes: " << v.getType() << " beside "
+             << "has results of different shapes: " << v.getType() << " and "
              << grid.root.getType();
     places.push_back(*at);
   }
@@ -383,6 +405,8 @@ LogicalResult KernelOfFunction::storeResults() {
       if (isStored(r) && places[r].repeated == repeated)
         order.push_back(r);
   SmallVector<Store> stores;
+  // One turn per part of the root (planParts), unrolled. The evaluator computes
+  // once what the parts share.
   int64_t turns =
       grid.inTurn < 0
           ? 1
@@ -398,8 +422,9 @@ LogicalResult KernelOfFunction::storeResults() {
         continue;
       Value first = isFirst(p);
       if (first && inPlace.contains(r))
-        return emitError(f.getLoc(),
-                         "replaces in place what only one program makes");
+        return emitError(
+            f.getLoc(),
+            "updates in place a value that only one program computes");
       OpBuilder::InsertionGuard guard(b);
       if (first)
         b.setInsertionPointToStart(
@@ -418,7 +443,8 @@ LogicalResult KernelOfFunction::storeResults() {
   for (auto [r, at] : summed)
     if (failed(addUp(results[r], at)))
       return failure();
-  // Threads with copies of an element all read it, but only one writes it.
+  // Threads with copies of an element all read it, but only one writes it. The
+  // others must have read it by then.
   if (!inPlace.empty())
     BarrierOp::create(b, loc);
   for (const Store &s : stores)
@@ -437,11 +463,12 @@ LogicalResult KernelOfFunction::addUp(Value result, const Summed &to) {
   if (sum)
     sum.getReductionDims(over);
   if (!sum || over.size() != 1 || !factorsOf(sum))
-    return emitError(result.getLoc(), "is added to, and is no sum of products");
+    return emitError(result.getLoc(),
+                     "is added to, but is not a sum of products");
   SmallVector<int> along = loopsAlong(sum, grid);
   int d = along[over[0]];
   if (d < 0 || place[d].axis < 0)
-    return sum.emitOpError("is no sum over blocks of the grid");
+    return sum.emitOpError("is not a sum over blocks of the grid");
   SmallVector<int64_t> ranges = sum.getStaticLoopRanges();
   Place loops(ranges.size());
   SmallVector<bool> used(numbers.size());
@@ -464,6 +491,8 @@ LogicalResult KernelOfFunction::addUp(Value result, const Summed &to) {
     if (along[loop] < 0 && !first.isFunctionOfDim(loop))
       loops[loop].axis =
           blocks->wholeAxis(grid.columnsOfProduct(rows, ranges[loop]), loops);
+  // This program's number among those that add to the same place. A single one
+  // has no turn and does not wait.
   Value turn;
   for (size_t g = 0; g < numbers.size(); ++g)
     if (!used[g] && numbers[g])
@@ -477,11 +506,11 @@ LogicalResult KernelOfFunction::addUp(Value result, const Summed &to) {
 FailureOr<BlockValue> KernelOfFunction::addendOf(Value sum) {
   auto op = sum.getDefiningOp<linalg::GenericOp>();
   if (!op)
-    return emitError(sum.getLoc(), "has parts, and is no sum");
+    return emitError(sum.getLoc(), "has parts, but is not a sum");
   Place loops;
   for (int d : loopsAlong(op, grid)) {
     if (d < 0)
-      return op.emitOpError("is no sum over rows of the grid");
+      return op.emitOpError("is not a sum over rows of the grid");
     loops.push_back(place[d]);
   }
   return blocks->addend(op, loops);
@@ -502,8 +531,10 @@ void KernelOfFunction::approximateInLoops() {
   });
 }
 
-/// Whole-row values, its sums, are computed before the loop, which then reads
-/// all inputs again block by block.
+/// A row that is too long to hold. What depends on the whole row, such as its
+/// sums, is computed before the loop, which then reads all inputs again block
+/// by block. The evaluator places it there by itself, as it does not depend on
+/// the loop's number.
 LogicalResult KernelOfFunction::goOverColumns() {
   size_t last = grid.blocks.size() - 1;
   auto block = [&](Value number, ValueRange) -> FailureOr<SmallVector<Value>> {
@@ -524,7 +555,8 @@ LogicalResult KernelOfFunction::goOverColumns() {
 LogicalResult KernelOfFunction::goOverRows() {
   if (grid.blocks.size() < 2 || grid.blocks.back() == 1 ||
       grid.countOf(grid.blocks.size() - 1) > 1)
-    return emitError(f.getLoc(), "sums up rows that no program has whole");
+    return emitError(f.getLoc(),
+                     "sums up rows, but no program has a whole row");
   int64_t all = grid.programs(),
           programs = kernel->getAttrOfType<DenseI64ArrayAttr>(gridName)
                          .asArrayRef()[0],
@@ -558,6 +590,7 @@ LogicalResult KernelOfFunction::goOverRows() {
     }
     return next;
   };
+  // The sums are carried as blocks and reduced once, after the loop.
   auto sums = blocks->loop(from, to, nothing, block);
   if (failed(sums))
     return failure();

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Runs before the grid is planned. Upstream's patterns move reshapes; this file
+// says where they may, and composes the maps of transposes into the reads at
+// the end.
 #include "passes/act-to-tile/FoldTransposes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Affine/Utils.h"
@@ -11,11 +15,13 @@ using namespace act::tile;
 
 namespace {
 
+/// A value that is an argument with its dimensions in another order.
 struct Transposed {
   Value argument;
   AffineMap map; // from the dimensions of the result to those of the argument
 };
 
+// Only arguments count: they are in memory and can be read in another order.
 std::optional<Transposed> transposed(Value v) {
   auto op = v.getDefiningOp<linalg::GenericOp>();
   if (!op || op.getNumDpsInputs() != 1 || op.getNumResults() != 1)
@@ -116,6 +122,9 @@ struct InsertExpanded : OpRewritePattern<tensor::InsertSliceOp> {
 
 } // namespace
 
+// Three steps: reshapes go to where the product reads the transposed argument,
+// prologues take the product's shape, and at last the maps of transposes are
+// composed into those of their readers.
 LogicalResult act::tile::foldTransposes(func::FuncOp function) {
   MLIRContext *context = function.getContext();
   RewritePatternSet patterns(context);

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Chooses blocks, warps and steps from shapes and from the ops behind the
+// results. Any choice computes the same function, up to the order of sums; the
+// constants decide speed, registers and shared memory.
 #include "passes/act-to-tile/KernelGrid.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -36,6 +40,7 @@ Dims throughMap(AffineMap map, ArrayRef<int> loops) {
   return out;
 }
 
+/// The root's dimension of each loop of `op`, given those of a result.
 Dims loopsOf(linalg::GenericOp op, unsigned result, ArrayRef<int> dims) {
   Dims loops(op.getNumLoops(), -1);
   AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(result));
@@ -55,6 +60,11 @@ struct Digits {
 /// Visits the generics that compute a value, nearest first, with the root's
 /// dimension of each of their loops. visit() returns whether to go on to the
 /// operands. `digits` is keyed by the root's dimensions that collapse several.
+///
+/// For a root [s, h] that is a product plus a residual:
+///
+///   add      loops (s, h)       dims (0, 1)
+///   product  loops (s, h, k)    dims (0, 1, -1)
 void visitBehind(Value v, const Dims &dims, llvm::DenseMap<Value, Dims> &seen,
                  function_ref<bool(linalg::GenericOp, const Dims &)> visit,
                  llvm::DenseMap<int, Digits> *digits = nullptr) {
@@ -75,7 +85,7 @@ void visitBehind(Value v, const Dims &dims, llvm::DenseMap<Value, Dims> &seen,
     return;
   }
   // Where several dimensions become one, the innermost longer than one stands
-  // for it. A single row is a row.
+  // for it.
   Dims moved;
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
     for (const ReassociationIndices &group : expand.getReassociationIndices()) {
@@ -204,6 +214,8 @@ RowSums rowSums(Value root) {
   return found;
 }
 
+/// A block's extent: at most `most`, and no larger than the dimension rounded
+/// up.
 int64_t block(int64_t size, int64_t most, int64_t unit) {
   return std::min<int64_t>(most, llvm::alignTo(size, unit));
 }
@@ -244,13 +256,13 @@ bool drawsNumbers(linalg::GenericOp op) {
 /// Takes fewer columns per step, more warps or fewer rows if a thread would
 /// hold more values than its 255 registers allow.
 ///
-/// - Counted are the results' products and, block by block, the products that
-///   they depend on. A product added to memory needs its values once.
+/// - The results' products count and, block by block, the products that they
+///   depend on. A product added to memory needs its values once.
 /// - Wide operands are held in registers too.
 /// - Random numbers take most of the instructions, and a thread works on
-///   several at once. There fewer rows, at the cost of loads, beat a lack of
-///   registers. They also beat columns that exist only because warps share a
-///   product.
+///   several at once. Kernels that draw them are faster with fewer rows, which
+///   costs loads, than with too few registers or with columns that exist only
+///   because warps share a product.
 /// - A windowed sum needs two bounds per row; a bias or a mask is one more
 ///   block.
 ///
@@ -394,6 +406,13 @@ bool isNearlyPlain(Value root, ValueRange results) {
   return !computes && others.size() + results.size() <= 2;
 }
 
+/// Blocks of a product's rows and columns. Three cases:
+///
+/// - rows of whole heads, one part after the other (planParts);
+/// - a product with a computed operand, such as attention: all columns in one
+///   program, or the operand would be computed once per block of columns;
+/// - any other: square blocks, of 64 if 128 would give too few programs to fill
+///   the card.
 void planProduct(KernelGrid &grid, const ProductShape &p, ValueRange results,
                  ValueRange summed, int64_t tightness) {
   if (!p.computed && planParts(grid, p)) {
@@ -618,6 +637,9 @@ int64_t act::tile::rowExtent(int64_t width) {
   return width;
 }
 
+// A product behind the root decides, if there is one. Otherwise rows decide: a
+// program has whole rows where rows are summed, as far as registers allow, and
+// else blocks of about `blockElements`.
 KernelGrid act::tile::planGrid(ValueRange results, ValueRange summed,
                                int64_t tightness, int64_t parts) {
   KernelGrid grid;
@@ -672,6 +694,9 @@ KernelGrid act::tile::planGrid(ValueRange results, ValueRange summed,
   return grid;
 }
 
+// Joined kernels must have the same number of warps
+// (passes/emit/JoinLaunches.h), and launches are joined before kernels exist.
+// So the grid is planned here by the same function as later.
 FailureOr<KernelKind> act::tile::kindOf(func::FuncOp function) {
   // Look at the form that it is converted in; without reshapes that is
   // `function` itself.
@@ -690,6 +715,7 @@ FailureOr<KernelKind> act::tile::kindOf(func::FuncOp function) {
   }
   SmallVector<Value> results(
       function.getBody().front().getTerminator()->getOperands());
+  // As for the kernel, results with parts do not shape the grid.
   int64_t parts = 0;
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
     if (auto r = function.getArgAttrOfType<IntegerAttr>(i, partsName)) {
@@ -708,7 +734,8 @@ FailureOr<SmallVector<int>> act::tile::dimensionsOf(Value v,
                                                     const KernelGrid &grid) {
   ArrayRef<int64_t> shape = shapeOf(v), root = shapeOf(grid.root);
   auto all = [](linalg::GenericOp, const Dims &) { return true; };
-  // Match dimensions through common operands.
+  // Match dimensions through common operands. If both results read a tensor,
+  // the dimensions along which they read it count the same.
   llvm::DenseMap<Value, Dims> ofRoot, ofValue;
   visitBehind(grid.root, identity(grid.root), ofRoot, all);
   visitBehind(v, identity(v), ofValue, all);
@@ -731,7 +758,8 @@ FailureOr<SmallVector<int>> act::tile::dimensionsOf(Value v,
       matched = n;
     }
   }
-  // Match dimensions by size, in order.
+  // Match dimensions by size, in order. It finds more where the results have no
+  // operand in common, or where a reshape hides what is along what.
   Dims bySize(shape.size(), -1);
   size_t next = 0, n = 0;
   for (size_t d = 0; d < shape.size(); ++d)

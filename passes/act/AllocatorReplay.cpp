@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Parses the allocator's options and turns a report into the requests that an
+// allocator would see. The allocator itself is lib/CudaCaching.
 #include "passes/act/AllocatorReplay.h"
 #include "act/Remat/Bytes.h"
 #include <algorithm>
@@ -15,8 +18,8 @@ chooseAllocator(const AllocatorOptions &options, const std::string &view) {
           std::pair("cublas-workspace", &options.cublasWorkspace),
           std::pair("cublaslt-workspace", &options.cublasLtWorkspace)})
       if (!value->empty())
-        return Error{std::string(name) + " says something about an allocator: "
-                                         "expected allocator=cuda-caching, too",
+        return Error{std::string(name) + " applies to an allocator: expected "
+                                         "allocator=cuda-caching as well",
                      ""};
     return std::optional<AllocatorChoice>();
   }
@@ -26,8 +29,8 @@ chooseAllocator(const AllocatorOptions &options, const std::string &view) {
                  ""};
   if (view != "torch" &&
       !(options.cublasWorkspace.empty() && options.cublasLtWorkspace.empty()))
-    return Error{"workspaces of cuBLAS are view torch's, not of view " + view,
-                 ""};
+    return Error{
+        "workspaces of cuBLAS belong to view torch, not to view " + view, ""};
   AllocatorChoice choice{options.allocator, options.conf, {}};
   cuda_caching::Options &out = choice.options;
   // The defaults of torch 2.15 on most cards.
@@ -112,6 +115,8 @@ std::string settingsText(const AllocatorChoice &choice,
 
 } // namespace
 
+// If the card is too small, the report says where, and its figures are those of
+// a card of any size: they tell what would be enough.
 void replayAllocator(report::MemoryReport &report, const PlacedTrace &trace,
                      const AllocatorChoice &choice) {
   const cuda_caching::Options &settings = choice.options;

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Follows operands and users from a softmax or a fused attention. The walk
+// stops at products, which bound both the core and the module.
 #include "passes/act/AttentionModule.h"
 
 using namespace mlir;
@@ -31,6 +34,8 @@ static void addUnfusedCore(SoftmaxOp softmax, DenseSet<Operation *> &core) {
   }
 }
 
+// The module is bounded by products in both directions: the projections belong
+// to it, the output projection does not.
 DenseSet<Operation *> attentionModule(Block &body, bool coreOnly) {
   DenseSet<Operation *> core;
   for (Operation &op : body) {

@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Writes @grad and the pairs of layer functions. Each op knows its own gradient
+// (DifferentiableOpInterface); this file knows the order in which gradients are
+// built and added, what crosses from a layer's forward to its backward
+// function, and how repeats are paired. What is saved can be changed later
+// (SavedValues).
 #include "dialects/act/Types.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/act/Differentiate.h"
@@ -32,7 +38,8 @@ bool isFloatTensor(Type type) {
 }
 
 /// A layer's pair of functions for one set of shared arguments that have
-/// gradients.
+/// gradients. The backward function carries a running sum for each of those, so
+/// repeats of one layer that differ in the set have different functions.
 struct LayerPair {
   func::FuncOp forward, backward;
   unsigned saved = 0;
@@ -40,7 +47,8 @@ struct LayerPair {
 };
 
 /// The gradients of one straight-line body. The backward ops emitted at `b` may
-/// use any forward value.
+/// use any forward value: inside a layer, Importer then makes arguments of
+/// those that the backward function does not have.
 class BodyGradient {
 public:
   BodyGradient(OpBuilder &b) : b(b) {}
@@ -49,6 +57,9 @@ public:
   DenseSet<Value> active;
   llvm::MapVector<Value, Value> grads;
 
+  /// A value with several readers has a sum of gradients. The terms come in the
+  /// order of the walk, from the last reader to the first, so the sum has one
+  /// order.
   void add(Value value, Value grad) {
     if (!grad)
       return;
@@ -62,6 +73,8 @@ public:
     return it == grads.end() ? Value() : it->second;
   }
 
+  /// Emits the gradients of the op's operands. All readers of its results have
+  /// been visited, so their gradients are complete.
   LogicalResult visit(Operation *op) {
     if (auto param = dyn_cast<ParamOp>(op)) {
       if (Value g = take(param.getResult()))
@@ -110,7 +123,8 @@ public:
 
 private:
   // Right after the op that makes the gradient, before the op's other
-  // gradients.
+  // gradients. There it becomes part of that op's kernel, and the gradient
+  // needs no memory of its own.
   void accumulate(ParamOp param, Value g, Location loc) {
     OpBuilder::InsertionGuard guard(b);
     if (Operation *def = g.getDefiningOp();
@@ -122,6 +136,8 @@ private:
   OpBuilder &b;
 };
 
+/// Writes @grad. Forward is a copy of @forward, so that @forward stays for
+/// evaluation.
 class Differentiator {
 public:
   Differentiator(ModuleOp module) : module(module), symbols(module) {}
@@ -149,6 +165,9 @@ bool trains(Operation *op, StringRef name, SymbolTable &symbols) {
              cast<RankedTensorType>(parameter.getType()).getElementType());
 }
 
+// Marks the values that need a gradient: floats that depend on a trained
+// parameter. Ops whose operands are all unmarked get no gradient, so frozen
+// weights cost none.
 void Differentiator::markActive(Block &body, DenseSet<Value> &active) {
   for (Operation &op : body) {
     bool on = llvm::any_of(op.getOperands(),
@@ -168,6 +187,11 @@ void Differentiator::markActive(Block &body, DenseSet<Value> &active) {
   }
 }
 
+// Brings forward ops into the form that gradients read: with the row statistics
+// as further results, and a linear op with an adapter as its products.
+//
+//   %y = act.rms_norm %x, %g             becomes
+//   %y, %rstd = act.rms_norm %x, %g
 LogicalResult Differentiator::addStatistics(Block &body) {
   for (Operation &op : llvm::make_early_inc_range(body)) {
     OpBuilder b(&op);
@@ -195,6 +219,11 @@ LogicalResult Differentiator::addStatistics(Block &body) {
 
 /// Lets ops of one function use values of another. Each such value becomes an
 /// argument, a copy of a free op (isReplayed), or a saved value.
+///
+///   bwd:  %d = act.matmul %dy, %0      %0 is a value of fwd
+///     becomes a saved value:           fwd returns %0, bwd takes %arg for it
+///   bwd:  %d = act.matmul %dy, %w      %w = act.param in fwd
+///     becomes a copy:                  bwd reads the parameter itself
 class Importer {
 public:
   Importer(func::FuncOp from, func::FuncOp to, IRMapping &known)
@@ -257,6 +286,9 @@ void setType(func::FuncOp f) {
                               body.getTerminator()->getOperandTypes()));
 }
 
+// The pair for a repeat's layer, in the form that Differentiate.h describes.
+// The backward ops are built on forward's values, and those are imported at the
+// end: only then is it known which of them are read.
 FailureOr<LayerPair> Differentiator::layer(RepeatOp repeat,
                                            ArrayRef<bool> sharedActive) {
   std::pair<std::string, SmallVector<bool>> key(
@@ -318,6 +350,8 @@ FailureOr<LayerPair> Differentiator::layer(RepeatOp repeat,
     if (failed(body.visit(&op)))
       return failure();
 
+  // A repeat carries all values in both directions. One that the loss does not
+  // depend on has a zero gradient.
   SmallVector<Value> results;
   for (Value v : fwdCarried) {
     Value g = body.take(v);
@@ -347,6 +381,8 @@ FailureOr<LayerPair> Differentiator::layer(RepeatOp repeat,
   return layers[key] = pair;
 }
 
+// Replaces the repeat by one of the forward function, which also returns the
+// saved values as stacks.
 LogicalResult Differentiator::repeatForward(RepeatOp repeat,
                                             const DenseSet<Value> &active) {
   SmallVector<bool> sharedActive;
@@ -375,6 +411,10 @@ LogicalResult Differentiator::repeatForward(RepeatOp repeat,
   return success();
 }
 
+// Emits the repeat of the backward function: the layers in the opposite order,
+// the gradients of the carried results carried back, the stacks handed over.
+// Sums for shared values start from zero here; `add` adds them to the gradients
+// from other readers of the value.
 LogicalResult Differentiator::repeatBackward(OpBuilder &b, RepeatOp repeat,
                                              BodyGradient &body) {
   const LayerPair &pair = pairOf[repeat];
@@ -414,7 +454,9 @@ LogicalResult Differentiator::repeatBackward(OpBuilder &b, RepeatOp repeat,
 }
 
 /// Repeats views that are read after `boundary` there, as layers do, so that
-/// their inputs cross it instead.
+/// their inputs cross it instead. What crosses is then the result of an op and
+/// never a view of it, and a policy that recomputes the result finds its
+/// readers. Goes backwards, so that a view of a view is repeated as well.
 void replayViews(Block &block, Operation *boundary) {
   for (Operation *op = boundary->getPrevNode(); op; op = op->getPrevNode()) {
     auto costed = dyn_cast<CostOpInterface>(op);
@@ -443,7 +485,7 @@ LogicalResult Differentiator::run() {
   auto forward = symbols.lookup<func::FuncOp>(forwardName);
   if (!forward)
     return emitError(module.getLoc(),
-                     "has no function @forward to differentiate");
+                     "the module has no function @forward to differentiate");
   if (forward.getBody().empty() || !forward.getBody().hasOneBlock())
     return emitError(forward.getLoc(),
                      "@forward is not one straight block of ops");
@@ -454,9 +496,9 @@ LogicalResult Differentiator::run() {
       !isa<FloatType>(lossType.getElementType()))
     return emitError(
         forward.getLoc(),
-        "@forward's first result is no scalar loss (a float tensor of rank 0); "
-        "a model for inference has no gradients, and nothing that --remat, "
-        "--device-memory without --allocator or an optimizer could act on");
+        "@forward's first result is not a scalar loss (a float tensor of rank "
+        "0); a model for inference has no gradients, so --remat, "
+        "--device-memory without --allocator and an optimizer do not apply");
 
   func::FuncOp grad = forward.clone();
   grad.setName(gradName);
@@ -470,7 +512,8 @@ LogicalResult Differentiator::run() {
   markActive(block, body.active);
   SmallVector<RepeatOp> repeats(block.getOps<RepeatOp>());
   for (RepeatOp repeat : repeats) {
-    // The replacement has new result values; carry their activity over.
+    // The replacement has new result values; carry their activity over. The
+    // old repeat is erased, so the new one is found by its neighbour.
     SmallVector<bool> was;
     for (Value r : repeat.getResults())
       was.push_back(body.active.contains(r));
@@ -495,6 +538,7 @@ LogicalResult Differentiator::run() {
     ops.push_back(&op);
   auto backward = PhaseOp::create(b, grad.getLoc(), "backward");
   Value seed = ConstantOp::create(b, grad.getLoc(), lossType, 1.0);
+  // WriteStep finds the seed by this attribute, to weigh micro-batches.
   seed.getDefiningOp()->setAttr("act.loss_scale", b.getUnitAttr());
   body.add(loss, seed);
   for (Operation *op : llvm::reverse(ops)) {
@@ -505,7 +549,8 @@ LogicalResult Differentiator::run() {
       return failure();
     }
   }
-  // Backward reads the values of forward's layers, not their borders.
+  // Backward reads the values of forward's layers, not their borders. A border
+  // is there in modules that --inline-repeats has written out.
   for (auto border : block.getOps<KeptOp>())
     if (border->isBeforeInBlock(backward))
       border.getResult().replaceUsesWithIf(
@@ -531,11 +576,11 @@ LogicalResult act::differentiate(ModuleOp module) {
     return failure();
   if (module.lookupSymbol(gradName))
     return emitError(module.getLoc(),
-                     "is differentiated already: it has a @grad");
+                     "the module is already differentiated: it has a @grad");
   if (kernelsFormed(module))
-    return emitError(module.getLoc(),
-                     "is in kernel form without a gradient, so it cannot be "
-                     "differentiated any "
-                     "more; differentiate it before kernels are formed");
+    return emitError(
+        module.getLoc(),
+        "the module is in kernel form without a gradient and can no longer be "
+        "differentiated; differentiate it before kernels are formed");
   return Differentiator(module).run();
 }

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How axes are split and regrouped, and how a value with given axes is built.
+// Dimensions are divided by their names first and by their sizes second. Where
+// two letters have the same size, only the names tell which is which, and
+// formulas read the names.
 #include "passes/act/AxisView.h"
 
 using namespace mlir;
@@ -73,6 +78,8 @@ std::optional<Dim> divideSizes(const Dim &a, const Dim &b) {
 }
 
 /// a / b if only the program shows that it is an integer: gets its own letter.
+/// For example, key heads k repeated to a heads: each serves a / k, and neither
+/// letter contains the other.
 Dim unnamedQuotient(const Dim &a, const Dim &b) {
   std::string name = "_" + a.name + "_per_" + b.name;
   llvm::replace(name, '*', '_');
@@ -140,6 +147,8 @@ Axes AxisSpace::withoutUnits(ArrayRef<unsigned> axes) const {
   return out;
 }
 
+// The dimension that these axes make together, with a name as a person would
+// write it.
 Dim AxisSpace::product(ArrayRef<unsigned> axes) const {
   Axes leaves = flat(axes);
   // Merge all parts of an axis back into it, because its name is shorter than
@@ -170,6 +179,7 @@ Dim AxisSpace::product(ArrayRef<unsigned> axes) const {
   return Dim(size, name.text());
 }
 
+// The axis stays as a node with parts, so all views that have it see them.
 void AxisSpace::split(unsigned axis, const Dim &outer, const Dim &inner) {
   Axes parts = create(outer);
   llvm::append_range(parts, create(inner));
@@ -179,6 +189,9 @@ void AxisSpace::split(unsigned axis, const Dim &outer, const Dim &inner) {
 // Takes axes from the sequence until each of `dims` is full. Splits an axis
 // that is larger than what a dimension still needs. Leftover axes go to `rest`
 // if it is given (an expand repeats them); otherwise they must have size 1.
+//
+//   axes {b} {s} {h}   dims [b, s, a, d]    h is split into a and d
+//   axes {b} {s} {d}   dims [b*s, d]        b and s are taken together
 std::optional<SmallVector<Axes, 4>>
 AxisSpace::distribute(ArrayRef<unsigned> axes, ArrayRef<Dim> dims, Axes *rest) {
   Axes queue = flat(axes);
@@ -243,6 +256,8 @@ AxisSpace::distribute(ArrayRef<unsigned> axes, ArrayRef<Dim> dims, Axes *rest) {
   return out;
 }
 
+// The view of the op's result becomes the view of its input, with the same axes
+// in other lists.
 bool AxisSpace::step(AxisView &view) {
   Operation *op = view.value.getDefiningOp();
   if (auto transpose = dyn_cast_or_null<TransposeOp>(op)) {
@@ -350,6 +365,13 @@ static SmallVector<Run> findRuns(const AxisSpace &space, const AxisView &view,
   return runs;
 }
 
+// Cuts the view into runs, expands and transposes these, and reshapes the
+// result:
+//
+//   view {b, a} {s} {d}   target {b} {s} {a, d}
+//   reshape to [b, a, s, d], transpose to [b, s, a, d], reshape to [b, s, a*d]
+//
+// If the runs are in order already, one reshape is enough.
 Value AxisSpace::materialize(OpBuilder &b, Location loc, const AxisView &view,
                              ArrayRef<Axes> target,
                              RankedTensorType type) const {

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The missing stages with default options, and sizes for letters. Both serve
+// tools that accept a module from any stage.
 #include "passes/act/Complete.h"
 #include "dialects/act/Types.h"
 #include "mlir/IR/AttrTypeSubElements.h"
@@ -29,6 +32,8 @@ bool lacksGradient(ModuleOp module) {
                       [](ParameterOp p) { return !p.getFrozen(); });
 }
 
+// In kernel form the choice of stages is over: groups of a forward pass cannot
+// be differentiated. lacksGradient() tells callers that this is the case.
 LogicalResult completeModule(ModuleOp module) {
   if (failed(checkEntries(module)))
     return failure();
@@ -100,7 +105,8 @@ static int64_t product(StringRef name,
 }
 
 /// Replaces the size of every dimension of every tensor type, by its name and
-/// old size.
+/// old size. Types are in results, in arguments and in attributes (functions
+/// and parameters), so the replacement walks all of these.
 static void
 replaceSizes(ModuleOp module,
              llvm::function_ref<int64_t(StringRef, int64_t)> sizeOf) {
@@ -126,7 +132,7 @@ LogicalResult resizeLetter(ModuleOp module, StringRef letter, int64_t size) {
   auto known = values.find(letter.str());
   if (known == values.end())
     return emitError(module.getLoc())
-           << "has no dimension " << letter << " with a size";
+           << "the module has no dimension " << letter << " with a size";
   replaceSizes(module, [&](StringRef name, int64_t old) {
     for (StringRef term : llvm::split(name, '*'))
       if (term == letter)
@@ -147,6 +153,8 @@ static std::map<std::string, std::string> halfLetters(ModuleOp module) {
   return wholes;
 }
 
+// Sizes are replaced in types and verified at the end. A size that contradicts
+// an op then fails at that op, with the op's own message.
 LogicalResult bindLetters(ModuleOp module, StringRef sizes, Unsized unsized) {
   std::map<std::string, int64_t> values;
   SmallVector<StringRef> parts;
@@ -157,10 +165,11 @@ LogicalResult bindLetters(ModuleOp module, StringRef sizes, Unsized unsized) {
     if (letter.trim().empty() || number.trim().getAsInteger(10, n) || n < 1)
       return emitError(module.getLoc())
              << "'" << part
-             << "' gives no letter a positive size; expected b=1,s=4096";
+             << "' gives no letter a positive size, expected b=1,s=4096";
     values[letter.trim().str()] = n;
   }
   auto fixed = givenSizes(module);
+  // People give d; half of it follows.
   auto wholes = halfLetters(module);
   for (const auto &[half, whole] : wholes)
     for (const auto &known : {values, fixed})
@@ -169,7 +178,7 @@ LogicalResult bindLetters(ModuleOp module, StringRef sizes, Unsized unsized) {
   for (auto &[letter, size] : values)
     if (auto it = fixed.find(letter); it != fixed.end() && it->second != size)
       return emitError(module.getLoc())
-             << "dims says " << letter << "=" << size << ", but in the module "
+             << "dims gives " << letter << "=" << size << ", but in the module "
              << letter << " has the size " << it->second;
   if (unsized == Unsized::Open)
     values.merge(fixed);
@@ -186,6 +195,7 @@ LogicalResult bindLetters(ModuleOp module, StringRef sizes, Unsized unsized) {
                 .first;
       if (it != values.end())
         return it->second;
+      // Ask for d where p is missing, as that is what people know.
       auto whole = wholes.find(letter.str());
       missing = whole == wholes.end() ? letter.str() : whole->second;
       return 1;

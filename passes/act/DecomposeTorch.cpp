@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The pass --decompose=torch: writes the steps of a run of lib/Eager as IR for
+// people to read. What runs is decided there; here steps become ops, and layers
+// that run the same steps become one function.
 #include "dialects/act/Dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/act/AtenDialect.h"
@@ -38,6 +42,8 @@ struct Part {
   std::string key;             // equal for parts that run the same operators
 };
 
+/// Writes the steps. Values have numbers, and `values` says which IR value has
+/// a number in the function that is being written.
 class Writer {
 public:
   Writer(ModuleOp module, Steps steps) : module(module), steps(steps) {}
@@ -72,6 +78,9 @@ Type Writer::typeOf(const eager::Step::Value &v) {
   return RankedTensorType::get(v.shape, element);
 }
 
+// PyTorch's name is the end of the name in files: "self_attn.q_proj.weight" of
+// "model.layers.{l}.self_attn.q_proj.weight". It must begin after a dot, or
+// "proj.weight" would match as well.
 ParameterOp Writer::parameterNamed(StringRef name, bool layered) {
   for (auto p : module.getOps<ParameterOp>()) {
     StringRef file = p.getHfName();
@@ -99,6 +108,9 @@ Value Writer::operand(OpBuilder &b, const eager::Step::Value &v, int layer) {
   return known = forward.getArgument(at);
 }
 
+// Cuts the steps where the layer changes. The key of a part numbers values from
+// its own beginning, so it is equal for layers that run the same operators on
+// values of the same types. Reads and writes are what crosses between parts.
 void Writer::cut() {
   std::map<int64_t, size_t> home; // value -> part that makes it
   for (size_t i = 0; i < steps.size(); ++i) {
@@ -124,6 +136,8 @@ void Writer::cut() {
     };
     for (size_t i = part.from; i < part.to; ++i) {
       os << steps[i].op << "(";
+      // A value that no step makes and that is no parameter comes in as an
+      // argument; a value of another part crosses from there.
       for (const auto &v : steps[i].operands)
         if (mention(v) && !home.count(v.number) && v.storage < 0 && v.name[0]) {
           if (!parameterNamed(v.name, part.layer >= 0))
@@ -207,6 +221,8 @@ size_t Writer::writeLayers(OpBuilder &b, size_t at) {
       break;
     carried = differ[0];
   }
+  // The carried value comes first among the function's arguments, as act.repeat
+  // passes it.
   SmallVector<Value> outside, shared;
   SmallVector<int64_t> order{first.reads[carried]};
   for (size_t r = 0; r < first.reads.size(); ++r)
@@ -275,13 +291,15 @@ struct DecomposeTorch : act::impl::DecomposeTorchPassBase<DecomposeTorch> {
     ModuleOp module = getOperation();
     if (!torch) {
       emitError(module.getLoc(),
-                "--decompose does not say as what: expected --decompose=torch");
+                "--decompose needs a value: expected --decompose=torch");
       return signalPassFailure();
     }
     if (module.lookupSymbol("forward.torch")) {
-      emitError(module.getLoc(), "has a function @forward.torch already");
+      emitError(module.getLoc(),
+                "the module already has a function @forward.torch");
       return signalPassFailure();
     }
+    // Sizes are bound in a copy: the module may keep its letters open.
     OwningOpRef<ModuleOp> copy(module.clone());
     if (failed(bindLetters(*copy, dims)))
       return signalPassFailure();

@@ -10,6 +10,7 @@ using namespace mlir;
 
 namespace act {
 
+// `f` and all functions that it calls, directly or not.
 static void collect(func::FuncOp f, SymbolTable &symbols,
                     DenseSet<Operation *> &seen) {
   if (!f || !seen.insert(f).second)
@@ -22,6 +23,7 @@ static void collect(func::FuncOp f, SymbolTable &symbols,
   });
 }
 
+// Dropout scales while training, so without it the value is its input.
 static void removeDropout(func::FuncOp f) {
   f.walk([](Operation *op) {
     if (auto dropout = dyn_cast<DropoutOp>(op)) {
@@ -36,6 +38,8 @@ static void removeDropout(func::FuncOp f) {
   });
 }
 
+// A layer that both @forward and @step call keeps its dropout: training must
+// not change.
 void stripDropout(ModuleOp module) {
   SymbolTable symbols(module);
   DenseSet<Operation *> forward, training;
@@ -46,17 +50,18 @@ void stripDropout(ModuleOp module) {
       removeDropout(cast<func::FuncOp>(f));
 }
 
+// The logits are the operand of the loss. If the loss is fused with the head,
+// the module has no such value, and it is built from the head's operands.
 LogicalResult deriveInference(ModuleOp module) {
   if (failed(checkEntries(module)))
     return failure();
   SymbolTable symbols(module);
   auto forward = symbols.lookup<func::FuncOp>(forwardName);
   if (!forward)
-    return emitError(module.getLoc(), "has no function @forward");
+    return emitError(module.getLoc(), "the module has no function @forward");
   if (kernelsFormed(module))
-    return emitError(
-        module.getLoc(),
-        "is in kernel form already; inference starts from the model itself");
+    return emitError(module.getLoc(), "the module is already in kernel form; "
+                                      "inference starts from the model itself");
   DenseSet<Operation *> keep;
   collect(forward, symbols, keep);
   for (auto f : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))

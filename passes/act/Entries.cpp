@@ -15,7 +15,7 @@ LogicalResult checkEntries(ModuleOp module) {
     auto f = dyn_cast<func::FuncOp>(entry);
     if (!f)
       return emitError(entry->getLoc())
-             << "@" << name << " is no function, but an " << entry->getName();
+             << "@" << name << " is not a function but an " << entry->getName();
     if (f.isExternal())
       return emitError(f.getLoc())
              << "@" << name << " is declared here and has no body";
@@ -23,6 +23,8 @@ LogicalResult checkEntries(ModuleOp module) {
       return emitError(f.getLoc())
              << "@" << name << " is not one straight block of ops";
   }
+  // @grad may be written by hand. Later stages take its first result for the
+  // loss without looking again.
   auto grad = module.lookupSymbol<func::FuncOp>(gradName);
   if (!grad)
     return success();

@@ -1,4 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Writes the fused loss out as a loop, before kernels are formed:
+//
+//   %l = act.linear_cross_entropy %x, %w, %y reduction sum chunk 1024
+//     becomes
+//   %xs = act.reshape %x : 4096 tokens to 4 x 1024
+//   %l  = act.repeat @loss.chunk count(4) carry(%0) stack(%xs, %ys)
+//
+// The chunk function is a linear layer and an act.cross_entropy; kernels for
+// these exist anyway. The loop's memory is one chunk's logits, as for any
+// repeat.
 #include "passes/act/ExpandLoss.h"
 #include "dialects/act/ShapeCheck.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -71,6 +82,8 @@ struct OutsideHead {
   }
 };
 
+/// The logits of some tokens. They live inside one iteration, so the arena
+/// holds those of one chunk.
 Value chunkLogits(OpBuilder &b, Location loc, Value x, const Head &head) {
   auto names = dimNames(typeOf(x));
   auto type =
@@ -88,8 +101,12 @@ struct Chunking {
 };
 
 /// Every chunk starts at a valid kernel-operand alignment in every tensor of
-/// tokens. Chunks are equal if some size of at least half the wanted one
-/// divides the tokens; else the last is smaller.
+/// tokens, so that chunks are places and not copies: the number of tokens is a
+/// multiple of `step`. Chunks are equal if some size of at least half the
+/// wanted one divides the tokens; else the last is smaller.
+///
+/// Forward and backward of one loss get the same chunks, since both compute
+/// them from the same sizes.
 template <typename Op> Chunking chunkingOf(Op op) {
   RankedTensorType input = op.getInput().getType(),
                    labels = op.getLabels().getType();
@@ -102,6 +119,7 @@ template <typename Op> Chunking chunkingOf(Op op) {
     step = std::max(step, arenaAlignment / std::gcd(arenaAlignment, bytes));
   int64_t chunk = std::max(wanted / step * step, step);
   auto module = op->template getParentOfType<ModuleOp>();
+  // The memory report states for which numbers of tokens its formulas hold.
   auto note = [&](int64_t rows, int64_t more) {
     module->setAttr(lossRowsAttr,
                     DenseI64ArrayAttr::get(op.getContext(), {rows, more}));
@@ -134,7 +152,12 @@ template <typename Op> Chunking chunkingOf(Op op) {
 }
 
 /// A tensor of tokens split for the loop over chunks, [chunks, chunk, ..], and
-/// the rest, [rest, ..]. Both are slices, not copies (Flatten.h, isSlice).
+/// the rest, [rest, ..]. Both are slices, not copies (Flatten.h, isSlice):
+///
+///   %flat   = act.reshape %x : 37x4 to 148
+///   %p:2    = act.split %flat : 128, 20
+///   %chunks = act.reshape %p#0 : 128 to 2x16x4
+///   %rest   = act.reshape %p#1 : 20 to 5x4
 struct Cut {
   Value chunks, rest;
 };
@@ -185,6 +208,8 @@ Value joined(OpBuilder &b, Value chunks, Value rest, RankedTensorType type) {
   return reshapeTo(b, whole, type);
 }
 
+/// A mean over one chunk's labels would weigh chunks alike, whatever number of
+/// labels they have. Chunks are summed, and the sum is divided at the end.
 template <typename Op> ReductionAttr chunkReduction(Op op) {
   return ReductionAttr::get(
       op.getContext(),
@@ -205,6 +230,8 @@ CrossEntropyOp lossOf(OpBuilder &b, LinearCrossEntropyOp op, Value x,
                                 op.getIgnoreAttr(), chunkReduction(op));
 }
 
+/// The loop sums the losses in the order of the chunks; with `reduction none`
+/// it stacks them. The rest, if there is one, is written behind the loop.
 void expandForward(LinearCrossEntropyOp op, SymbolTable &symbols) {
   OpBuilder b(op);
   Location loc = op.getLoc();
@@ -291,7 +318,8 @@ PartGradient gradientOf(OpBuilder &b, LinearCrossEntropyGradOp op, Value grad,
 }
 
 /// The gradient of weight or bias, summed over the chunks: directly into the
-/// parameter's gradient if that is its only use, else in a carried sum.
+/// parameter's gradient if that is its only use, else in a carried sum. The
+/// former needs no buffer of the size of the weight.
 struct Total {
   Value PartGradient::*part;
   Value value; // the op's result; null if unused
@@ -326,8 +354,10 @@ struct Total {
   }
 };
 
-// The labels are counted again here. That costs one pass over the labels, but
-// saves keeping the count from forward to backward.
+// The loop computes a chunk's logits again, as they do not outlive forward, and
+// turns them into gradients before the next chunk. The labels are counted again
+// here. That costs one pass over the labels, but saves keeping the count from
+// forward to backward.
 void expandGradient(LinearCrossEntropyGradOp op, SymbolTable &symbols) {
   OpBuilder b(op);
   Location loc = op.getLoc();
@@ -442,6 +472,8 @@ void expandReduction(CrossEntropyGradOp op) {
 
 } // namespace
 
+// All ops are checked before the first is expanded. Reductions are expanded
+// last, because the loop makes cross entropies too.
 LogicalResult expandFusedLoss(ModuleOp module) {
   SymbolTable symbols(module);
   SmallVector<LinearCrossEntropyOp> forward;

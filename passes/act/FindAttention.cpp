@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Finds what looks like attention, for remarks only; nothing found here is
+// rewritten. Ops of dialects that are not registered have only a name to go by,
+// so names are compared loosely.
 #include "passes/act/FindAttention.h"
 #include "dialects/act/Dialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -115,6 +119,9 @@ bool standsBetweenProducts(Operation *op) {
   return leads(op, sources, isProduct) && leads(op, readers, isProduct);
 }
 
+// An attention is one op with a telling name, or a softmax between two
+// products, where a softmax may also be an exponential whose results are
+// summed.
 SmallVector<Operation *> findForeignAttention(ModuleOp module) {
   SmallVector<Operation *> found;
   module.walk([&](Operation *op) {

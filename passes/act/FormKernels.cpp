@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Decides which ops share a kernel, in what order kernels run, and which memory
+// results take over, one function body at a time. Groups contain the ops of the
+// input, except for the fused loss, which is written out first, and norms that
+// are split for prologues. How a target runs a group is decided when the group
+// is lowered.
 #include "passes/act/FormKernels.h"
 #include "dialects/act/Types.h"
 #include "mlir/IR/IRMapping.h"
@@ -21,13 +27,18 @@ using namespace act;
 
 namespace {
 
+/// An op whose result is its operand's elements, read elsewhere or several
+/// times. Kernels read through views, so a view needs no memory.
 bool isView(Operation *op) {
   return isa<TransposeOp, ReshapeOp, ExpandOp, SplitOp>(op);
 }
+/// A split whose parts are places in its input's memory. It stays outside
+/// groups: their operands are the parts, and no kernel reads through it.
 bool isPlaces(Operation *op) {
   auto split = dyn_cast<SplitOp>(op);
   return split && isSlice(split);
 }
+/// An op that no kernel may contain.
 bool isOutside(Operation *op) {
   return isPlaces(op) ||
          isa<ParamOp, RepeatOp, PhaseOp, KeptOp, SiteOp, GroupOp>(op) ||
@@ -37,7 +48,8 @@ bool isElementwise(Operation *op) {
   return isa<ElementwiseOpInterface, DropoutOp>(op);
 }
 
-/// Does element i of the result read full-size operands only at i?
+/// Does element i of the result read full-size operands only at i? Then the
+/// result may overwrite such an operand.
 bool readsElementwise(Operation *op) {
   return isElementwise(op) || isa<CrossEntropyGradOp>(op);
 }
@@ -84,7 +96,12 @@ Value unshaped(Value v) {
 }
 
 /// Is `root` a norm's input gradient and `op` the gradient of that norm's
-/// weight or bias, a sum over the rows that `root` reads?
+/// weight or bias, a sum over the rows that `root` reads? The gradient of the
+/// bias is no op of its own kind, but any sum of dy that leaves one row:
+///
+///   %dx = act.rms_norm_grad %dy, %x, %g, %r        the root
+///   %dg = act.norm_weight_grad %dy, %x rstd(%r)    yes
+///   %db = act.sum_to %dy                           yes
 bool sumsRowsOf(Operation *root, Operation *op) {
   if (!isa<RmsNormGradOp, LayerNormGradOp>(root))
     return false;
@@ -118,6 +135,11 @@ struct Kernel {
   bool alive = true;
 };
 
+/// Forms the kernels of one block. The ops are visited in order, and each joins
+/// a kernel that exists or starts one, so a kernel's root is its first op.
+/// Nothing is moved before `emit`. Until then a kernel is a list of ops and a
+/// position, with the invariant that every value it reads is made before the
+/// position and every reader of its results stands behind it.
 class KernelFormer {
 public:
   KernelFormer(Block &block, bool fusesPrologues)
@@ -143,7 +165,8 @@ public:
   }
 
 private:
-  /// Does every kernel that reads `op` get its own copy?
+  /// Does every kernel that reads `op` get its own copy? The answer changes
+  /// when `dissolve` adds to the prologues.
   bool isInlined(Operation *op) {
     return (isView(op) && !isPlaces(op)) || isa<ConstantOp>(op) ||
            prologues.contains(op);
@@ -157,7 +180,8 @@ private:
     }
   }
 
-  /// The op that makes `v`, with `throughViews` the one before reshapes.
+  /// The op that makes `v`, with `throughViews` the one before reshapes. An
+  /// elementwise op may not look through them: its loop is the root's.
   Operation *producer(Value v, bool throughViews) {
     Operation *def = v.getDefiningOp();
     while (def && throughViews && isa<ReshapeOp>(def))
@@ -165,7 +189,8 @@ private:
     return def;
   }
 
-  /// The position from which `v` can be read.
+  /// The position from which `v` can be read. An inlined op runs in its reader,
+  /// so only its own operands have to be there.
   unsigned readyAt(Value v) {
     Operation *def = v.getDefiningOp();
     if (!def)
@@ -211,6 +236,7 @@ private:
   }
 
   /// Adds `op` to the kernel of a norm's gradient that reads the rows it sums.
+  /// The sum reads what that kernel reads, so it is ready at its position.
   bool joinsRows(Operation *op) {
     if (!isa<NormWeightGradOp, SumToOp>(op))
       return false;
@@ -225,6 +251,12 @@ private:
     return false;
   }
 
+  /// Adds `op` to the kernel that makes one of its operands, if that is
+  /// possible:
+  ///
+  ///   %0 = act.linear %x, %w       the root
+  ///   %1 = act.silu %0             joins: an epilogue
+  ///   act.accumulate @w, %d        joins the product that makes %d
   bool joins(Operation *op) {
     if (joinsRows(op))
       return true;
@@ -252,9 +284,12 @@ private:
       // Recomputation in backward must not be fused back into forward.
       if (phaseOf[root] != phaseOf[op])
         continue;
+      // A rope or an accumulation ends a kernel. Only a norm's gradient goes on
+      // after accumulations, as each of its sums has one.
       if (llvm::any_of(k.ops, llvm::IsaPred<AccumulateOp, RopeOp>) &&
           !sumsRows(k))
         continue;
+      // An epilogue is computed on the elements that the root has just made.
       if (!accumulate && !rope &&
           cast<RankedTensorType>(op->getResult(0).getType()).getShape() !=
               cast<RankedTensorType>(root->getResult(0).getType()).getShape())
@@ -275,12 +310,17 @@ private:
       if (it != kernelOf.end() && it->second == bestIndex)
         continue;
       ready = std::max(ready, readyAt(v));
-      // A second path from the kernel to this op would form a cycle.
+      // A second path from the kernel to this op would form a cycle:
+      //
+      //   %0 = act.matmul ...
+      //   %1 = act.softmax %0        a kernel of its own, between the two
+      //   %2 = act.mul %0, %1        cannot be in the product's kernel
       if (dependsOn(v, bestIndex))
         return false;
     }
     if (ready >= best->position) {
-      // Accumulations into gradients keep the order of the ops.
+      // Accumulations into gradients keep the order of the ops: the order in
+      // which a gradient is added up must not depend on what is recomputed.
       if (llvm::any_of(best->ops, llvm::IsaPred<AccumulateOp>) ||
           firstUse(*best, op) <= index[op])
         return false;
@@ -291,12 +331,15 @@ private:
     return true;
   }
 
-  /// Does `v` come from kernel `k` through other kernels?
+  /// Does `v` come from kernel `k` through other kernels? A kernel that is
+  /// passed on the way counts whole, since it runs whole: `v` depends on the
+  /// operands of all its ops.
   bool dependsOn(Value v, unsigned k) {
     SmallVector<Value> work{v};
     DenseSet<Operation *> seen;
     while (!work.empty()) {
       Operation *def = work.pop_back_val().getDefiningOp();
+      // Nothing before the root of `k` can depend on it.
       if (!def || !seen.insert(def).second ||
           index[def] < index[kernels[k].ops.front()])
         continue;
@@ -320,7 +363,9 @@ private:
     kernels.push_back({{op}, index[op], true});
   }
 
-  /// Makes an elementwise kernel that only products read a prologue of each.
+  /// Makes an elementwise kernel that only products read a prologue of each. It
+  /// comes after all joining: an epilogue has its inputs in registers already,
+  /// which is cheaper than a prologue.
   void dissolve(Kernel &k) {
     Value result;
     for (Operation *op : k.ops) {
@@ -343,7 +388,9 @@ private:
   }
 
   /// A view that leaves the block or enters a repeat needs its own memory,
-  /// unless it is a reshape.
+  /// unless it is a reshape, which has its input's bytes in the same order. So
+  /// does a constant, such as the zero that a repeat starts its sum from. The
+  /// kernel that is made here only copies or fills.
   void materializeViews() {
     for (Operation &op : block) {
       bool free = isa<ReshapeOp>(op);
@@ -390,6 +437,8 @@ private:
   SmallVector<Kernel *> order;
 };
 
+// What timelines and reports call the kernel: its root, and the parameter that
+// it adds to or else reads, as in "linear.up" or "matmul.down".
 std::string KernelFormer::nameOf(const Kernel &k) {
   Operation *root = k.ops.front();
   std::string name = root->getName().stripDialect().str();
@@ -410,7 +459,11 @@ std::string KernelFormer::nameOf(const Kernel &k) {
 
 // Whether the kernel computes anything from `argument` other than the results
 // of `def`. It may do so after writing those, so they cannot take over the
-// memory of `argument`.
+// memory of `argument`:
+//
+//   %1 = act.silu %arg
+//   %2 = act.mul %1, %arg      reads %arg when %1 may be in its place
+//   act.yield %1, %2
 bool othersRead(GroupOp group, BlockArgument argument, Operation *def) {
   Block &body = group.getBody().front();
   DenseSet<Value> reached{argument};
@@ -444,7 +497,9 @@ SmallVector<Operation *> readers(BlockArgument argument) {
 
 /// For each result, the operand whose memory it takes over, or -1. Such an
 /// operand has the result's type, is read only at the element being written,
-/// and is dead afterwards.
+/// and is dead afterwards. A function's argument counts as dead too: whether
+/// its memory may be written is known only where the calls are written out. So
+/// the choice is a permission, and Flatten decides whether it is used.
 SmallVector<int64_t> inPlace(GroupOp group, ArrayRef<Value> operands,
                              Block &block) {
   SmallVector<int64_t> choice(group.getNumResults(), -1);
@@ -475,6 +530,9 @@ SmallVector<int64_t> inPlace(GroupOp group, ArrayRef<Value> operands,
   return choice;
 }
 
+// Writes the groups in the order of their positions and erases the originals.
+// Ops are cloned into the groups, so the old block stays readable until the
+// end.
 void KernelFormer::emit() {
   IRMapping replaced; // results of ops -> results of groups
   std::vector<Operation *> anchors;
@@ -499,6 +557,8 @@ void KernelFormer::emit() {
     for (Operation *op : k->ops) {
       for (Value v : op->getOperands())
         collect(v);
+      // An op with a region may use outer values there. Groups are isolated, so
+      // those are inputs as well.
       for (Region &region : op->getRegions())
         region.walk([&](Operation *inner) {
           for (Value v : inner->getOperands())
@@ -515,6 +575,8 @@ void KernelFormer::emit() {
     SmallVector<Value> operands;
     for (Value v : inputs)
       operands.push_back(replaced.lookupOrDefault(v));
+    // What the kernel borrows while it runs. Targets differ in what they need,
+    // but the plan is the same for all.
     SmallVector<Type> workspace;
     for (Operation *op : k->ops)
       if (auto lowerable = dyn_cast<LinalgOpInterface>(op))
@@ -531,6 +593,7 @@ void KernelFormer::emit() {
     IRMapping inside;
     for (Value v : inputs)
       inside.map(v, body->addArgument(v.getType(), v.getLoc()));
+    // The value inside the group; clones inlined ops in front of their reader.
     std::function<Value(Value)> fetch = [&](Value v) -> Value {
       if (Value known = inside.lookupOrNull(v))
         return known;
@@ -565,6 +628,8 @@ void KernelFormer::emit() {
       op->dropAllUses();
       op->erase();
     }
+  // Last, since it asks who else reads an operand: by now the readers are
+  // groups.
   for (auto group : block.getOps<GroupOp>()) {
     SmallVector<Value> operands(group.getInputs());
     auto choice = inPlace(group, operands, block);
@@ -595,6 +660,7 @@ SmallVector<Operation *> act::sumsOfRows(GroupOp group) {
   return sums;
 }
 
+// A group may also be a rope alone, behind views. That one is not split.
 RopeOp act::ropeOfProduct(GroupOp group) {
   for (auto rope : group.getBody().front().getOps<RopeOp>()) {
     Operation *made = beforeRope(rope).getDefiningOp();
@@ -613,6 +679,7 @@ bool act::kernelsFormed(ModuleOp module) {
 LogicalResult act::formKernels(ModuleOp module) {
   if (kernelsFormed(module))
     return success();
+  // The fused loss is the one op that is not one kernel but a loop of them.
   if (failed(expandFusedLoss(module)))
     return failure();
   for (auto f : module.getOps<func::FuncOp>()) {

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The pass --fuse-attention: rewrites what FuseAttentionMatch recognises, calls
+// FuseLoss for the head, and says what was left alone. The operands of the
+// fused op are built from axes, so no spelling of the program is known here.
 #include "dialects/act/Types.h"
 #include "passes/act/EraseDead.h"
 #include "passes/act/FindAttention.h"
@@ -29,7 +33,8 @@ Value rotated(const AttentionOperand &operand) {
 }
 
 // The operand with dimensions `target`; reuses a value of the program if one
-// has them.
+// has them, so that the usual spelling leaves no new views behind: the fused op
+// takes [b, s, heads, d], which is what a linear layer's reshape gives.
 Value operandView(OpBuilder &b, Location loc, const AxisSpace &space,
                   const AttentionOperand &operand, ArrayRef<Axes> target) {
   AxisView view = operand.view;
@@ -43,6 +48,8 @@ Value operandView(OpBuilder &b, Location loc, const AxisSpace &space,
   return space.materialize(b, loc, view, target);
 }
 
+// Traced operands may be narrower than the result, behind an exact cast; the
+// fused op takes one element type.
 Value operandValue(OpBuilder &b, Location loc, const AxisSpace &space,
                    const AttentionOperand &operand, ArrayRef<Axes> target,
                    Type element) {
@@ -68,7 +75,8 @@ Value both(OpBuilder &builder, Location loc, Value a, Value b) {
 }
 
 // The conjunction of all masks: [b, s_kv], or [b, s, s_kv] if one depends on
-// the query. b is 1 if no mask depends on the batch.
+// the query. A dimension of the latter is 1 if no mask depends on it, so a mask
+// of one sequence is not repeated for the batch.
 Value maskOf(OpBuilder &b, Location loc, const AttentionMatch &m) {
   auto dependsOn = [&](const ElementaryMask &mask, const Axes &axes) {
     Axes has = m.space.withoutUnits(m.space.sequence(mask.view.dims));
@@ -93,7 +101,8 @@ Value maskOf(OpBuilder &b, Location loc, const AttentionMatch &m) {
   return all;
 }
 
-// [b, heads, s, s_kv], packed [heads, t, t]; 1 where the bias broadcasts.
+// [b, heads, s, s_kv], packed [heads, t, t]; 1 where the bias broadcasts. It is
+// added after the scale, so a factor behind the sum is a factor of the bias.
 Value biasOf(OpBuilder &b, Location loc, const AttentionMatch &m) {
   if (!m.bias.value)
     return {};
@@ -125,6 +134,16 @@ RankedTensorType withLastOf(Value q, Value v) {
   return namedTensor(shape, type.getElementType(), names, type.getContext());
 }
 
+// Replaces the output of the match, after the views that follow it:
+//
+//   %s = act.matmul %q, %k transpose_rhs
+//   %p = act.softmax (act.select %mask, (act.scale %s by 0.125), %-inf)
+//   %o = act.matmul %p, %v
+//     becomes
+//   %o = act.attention %q, %k, %v scale 0.125 causal
+//
+// Only the output is replaced. The scores die with it, as nothing else reads
+// them (Matcher).
 void fuse(const AttentionMatch &m) {
   MatmulOp output = m.output;
   OpBuilder b(output);
@@ -144,6 +163,7 @@ void fuse(const AttentionMatch &m) {
   Value q = operand(m.q, dims(m.queries, m.heads, m.depth));
   Value k = operand(m.k, dims(m.keys, m.kvHeads, m.depth));
   Value v = operand(m.v, dims(m.keys, m.kvHeads, m.valueDepth));
+  // Dropout of probability 0 draws nothing.
   DropoutOp dropout = m.dropout;
   if (dropout && dropout.getP().isZero())
     dropout = {};
@@ -184,6 +204,7 @@ struct FuseAttention : impl::FuseAttentionPassBase<FuseAttention> {
     }
     if (failed(checkForwardOnly(module)))
       return signalPassFailure();
+    // Collected first: fusing erases ops around the softmax.
     SmallVector<SoftmaxOp> softmaxes;
     SmallVector<CrossEntropyOp> losses;
     module.walk([&](Operation *op) {
@@ -211,8 +232,8 @@ struct FuseAttention : impl::FuseAttentionPassBase<FuseAttention> {
       ++leftAlone;
       emitRemark(op->getLoc())
           << "fuse-attention: '" << op->getName()
-          << "' belongs to an attention in ops that are not act's; what is "
-             "fused is act.matmul, act.softmax and act.matmul, as act-import "
+          << "' belongs to an attention in ops of other dialects; only "
+             "act.matmul, act.softmax and act.matmul are fused, as act-import "
              "writes them";
     }
     if (remarks == "all" || leftAlone || !(fused || fusedLosses || isFused()))
@@ -230,7 +251,7 @@ struct FuseAttention : impl::FuseAttentionPassBase<FuseAttention> {
     Operation *at = miss.at ? miss.at : softmax.getOperation();
     auto remark = emitRemark(at->getLoc());
     remark << "fuse-attention: this attention is left alone: "
-           << (miss.why.empty() ? "it is written in no known way" : miss.why);
+           << (miss.why.empty() ? "it does not match a known form" : miss.why);
     if (at != softmax)
       remark.attachNote(softmax->getLoc()) << "its softmax is here";
   }
@@ -260,8 +281,8 @@ struct FuseAttention : impl::FuseAttentionPassBase<FuseAttention> {
     WalkResult result = module.walk([](Operation *op) {
       if (!isa<PhaseOp, AccumulateOp, SoftmaxGradOp, CrossEntropyGradOp>(op))
         return WalkResult::advance();
-      emitError(op->getLoc()) << "fuse-attention reads a model that is not "
-                                 "differentiated yet, and '"
+      emitError(op->getLoc()) << "fuse-attention needs a model that is not "
+                                 "differentiated yet, but '"
                               << op->getName() << "' is of a gradient";
       return WalkResult::interrupt();
     });

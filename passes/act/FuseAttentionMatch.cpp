@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The matcher described in FuseAttentionMatch.h. Every step that gives up says
+// why and at which op: these sentences are the pass's remarks.
 #include "passes/act/FuseAttentionMatch.h"
 
 using namespace mlir;
@@ -10,6 +13,10 @@ Type elementOf(Value v) {
   return cast<RankedTensorType>(v.getType()).getElementType();
 }
 
+/// Fills in one match. The order of the steps in `match` is that of what they
+/// know: walking splits axes, masks show which axes are tokens or batch, and
+/// only then can the remaining leading axes be told apart and operands be
+/// checked.
 class Matcher {
 public:
   Matcher(SoftmaxOp softmax, AttentionMiss &miss) : miss(miss) {
@@ -47,6 +54,11 @@ private:
 
 // Walks back from the softmax to the product of Q and K. `post` is the factor
 // between the current value and the softmax, or the softcap's tanh after that.
+//
+//   softmax(cap * tanh(scale / cap * (Q K^T)))
+//
+// The factor behind the tanh is the cap. The one before it is scale / cap, so
+// the scale is that factor times the cap.
 bool Matcher::findScores() {
   for (const Dim &dim : dimsOf(m.softmax.getType()))
     softmaxDims.push_back(m.space.create(dim));
@@ -56,10 +68,10 @@ bool Matcher::findScores() {
   while (true) {
     Operation *op = view.value.getDefiningOp();
     if (!op)
-      return no(m.softmax, "no product of queries and keys stands before it");
+      return no(m.softmax, "no product of queries and keys precedes it");
     if (!view.value.hasOneUse())
-      return no(op, "something else reads the scores, so they have to be in "
-                    "memory anyway");
+      return no(
+          op, "another op reads the scores, so they must be in memory anyway");
     if (auto product = dyn_cast<MatmulOp>(op)) {
       m.scores = product;
       m.scale = m.softcap ? post * *m.softcap : post;
@@ -70,15 +82,15 @@ bool Matcher::findScores() {
         return no(op, "this view mixes dimensions of the scores");
     } else if (auto cast = dyn_cast<CastOp>(op)) {
       if (!isa<FloatType>(elementOf(cast.getInput())))
-        return no(op, "the scores are no floats");
+        return no(op, "the scores are not floats");
       view.value = cast.getInput();
     } else if (auto factor = constantFactor(op)) {
       post *= factor->factor;
       view.value = factor->input;
     } else if (m.softcap) {
       // The tanh would bound a mask applied before it.
-      return no(op, "only factors, casts and views may stand between the "
-                    "product and a softcap");
+      return no(op, "only factors, casts and views may be between the product "
+                    "and a softcap");
     } else if (auto tanh = dyn_cast<TanhOp>(op)) {
       m.softcap = std::abs(post);
       post = post < 0 ? -1 : 1; // tanh is odd
@@ -88,15 +100,16 @@ bool Matcher::findScores() {
       if (!scores)
         scores = addBias(op, view.dims, post);
       if (!scores)
-        return no(op, "this op between the product and the softmax is no "
-                      "factor, mask, bias or softcap that is understood");
+        return no(op, "this op between the product and the softmax is not a "
+                      "known factor, mask, bias or softcap");
       view.value = scores;
     }
   }
 }
 
 // Whether only ops allowed between the product and the softmax lie between
-// `value` and a product.
+// `value` and a product. In a sum this tells the scores from the bias. A value
+// with several readers is not the scores of one attention.
 static bool comesFromProduct(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || !value.hasOneUse())
@@ -109,7 +122,10 @@ static bool comesFromProduct(Value value) {
          llvm::any_of(op->getOperands(), comesFromProduct);
 }
 
-// Takes one operand of a sum as the bias and returns the other, the scores.
+// Takes one operand of a sum as the bias and returns the other, the scores. It
+// is called after ScoreMask, so a sum that is a known mask does not get here.
+// Fails if both or neither come from a product: then nothing tells which is
+// which.
 Value Matcher::addBias(Operation *op, ArrayRef<Axes> dims, double post) {
   if (!isa<AddOp, SubOp>(op) || m.bias.value)
     return {};
@@ -145,6 +161,8 @@ struct OperandDims {
   }
 };
 
+// The product may be Q K^T or its transpose K Q^T: the axis of the softmax is
+// the keys, and the other one the queries.
 bool Matcher::findQueriesAndKeys(ArrayRef<Axes> dims) {
   ArrayRef<Axes> lead = dims.drop_back(2);
   const Axes &rows = dims[dims.size() - 2], &columns = dims.back();
@@ -188,10 +206,9 @@ bool Matcher::findOutput() {
   while (true) {
     if (!value.hasOneUse())
       return no(value.getDefiningOp(),
-                value.use_empty()
-                    ? "nothing reads the probabilities"
-                    : "several ops read the probabilities, so they have to be "
-                      "in memory anyway");
+                value.use_empty() ? "nothing reads the probabilities"
+                                  : "several ops read the probabilities, so "
+                                    "they must be in memory anyway");
     Operation *op = *value.getUsers().begin();
     if (auto product = dyn_cast<MatmulOp>(op)) {
       m.output = product;
@@ -208,16 +225,18 @@ bool Matcher::findOutput() {
     } else if (auto cast = dyn_cast<CastOp>(op)) {
       if (!isa<Float64Type, Float32Type, BFloat16Type, Float16Type>(
               elementOf(cast.getResult())))
-        return no(op,
-                  "the probabilities are cast to no float of 16 to 64 bits");
+        return no(op, "the probabilities are cast to a type that is not a "
+                      "float of 16 to 64 bits");
     } else {
-      return no(op, "only casts, a dropout and views may stand between the "
+      return no(op, "only casts, a dropout and views may be between the "
                     "softmax and the product with the values");
     }
     value = op->getResult(0);
   }
 }
 
+// P V or, transposed, V^T P^T. `probabilities` is one operand of the product;
+// the other has the values.
 bool Matcher::findValues(Value probabilities, ArrayRef<Axes> dims) {
   bool left = m.output.getLhs() == probabilities;
   Value other = left ? m.output.getRhs() : m.output.getLhs();
@@ -261,7 +280,9 @@ static bool isExactIn(Type narrow, Type wide) {
          narrow.getIntOrFloatBitWidth() < wide.getIntOrFloatBitWidth();
 }
 
-// Walks back from an operand through views, factors and exact casts.
+// Walks back from an operand through views, factors and exact casts. The fused
+// op multiplies by one factor and converts exactly, so these make no
+// difference to it. Factors of V stay, as the op has no factor of the result.
 void Matcher::trace(AttentionOperand &operand, bool throughFactors) {
   AxisView &view = operand.view;
   while (true) {
@@ -290,6 +311,7 @@ void Matcher::trace(AttentionOperand &operand, bool throughFactors) {
   }
 }
 
+// [.., tokens, heads, d] to [.., heads, tokens, d] or back.
 static bool exchangesHeadsAndTokens(TransposeOp op) {
   auto swap = llvm::to_vector(llvm::seq<int64_t>(op.getPermutation().size()));
   if (swap.size() < 3)
@@ -372,7 +394,9 @@ void Matcher::splitQueries() {
   }
 }
 
-// Classifies each elementary mask by the axes that it depends on.
+// Classifies each elementary mask by the axes that it depends on. A causal mask
+// and the boundaries of packed sequences become attributes and an operand, so
+// kernels can leave out hidden blocks. Any other mask stays a value.
 bool Matcher::classifyMasks() {
   leading = m.space.flat(leading);
   splitQueries();
@@ -430,7 +454,7 @@ bool Matcher::classifyMasks() {
       m.masks.push_back(elementary);
   }
   return !m.cuSeqlens || m.masks.empty() ||
-         no(m.softmax, "packed sequences have a mask of values, too");
+         no(m.softmax, "packed sequences also have a mask of values");
 }
 
 // Decides which leading axes are batch and which are heads, in the scores'
@@ -456,7 +480,7 @@ bool Matcher::classifyLeading() {
     auto position = [&](unsigned axis) { return llvm::find(leading, axis); };
     for (unsigned axis : shared)
       if (!m.space.isUnit(axis) && position(axis) > position(groups.front()))
-        return no(m.softmax, "heads that share keys are no neighbours");
+        return no(m.softmax, "heads that share keys are not adjacent");
   }
   Axes inQ = m.space.sequence(m.q.view.dims);
   Axes queries = m.space.flat(m.queries);
@@ -517,7 +541,8 @@ bool Matcher::checkDropout() {
     llvm::append_range(expected, m.space.withoutUnits(*axes));
   return m.space.withoutUnits(m.space.sequence(dropoutDims)) == expected ||
          no(m.dropout, "this dropout does not count the probabilities as "
-                       "[b, heads, s, s_kv], so that its numbers would change");
+                       "[b, heads, s, s_kv], so fusing it would change its "
+                       "random numbers");
 }
 
 std::optional<AttentionMatch> Matcher::match() {
@@ -528,7 +553,7 @@ std::optional<AttentionMatch> Matcher::match() {
   trace(m.v, false);
   m.scale *= m.q.factor * m.k.factor;
   if (!std::isfinite(m.scale))
-    no(m.softmax, "the scores' factor is no finite number");
+    no(m.softmax, "the scores' factor is not a finite number");
   if (!std::isfinite(m.scale) || !classifyMasks() || !classifyLeading())
     return std::nullopt;
   Axes kvLeading = m.batch, qLeading = m.batch;

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Finds the product that makes the logits behind a cross entropy and rewrites
+// the two as one op. Every value on the way must have one reader: if something
+// else reads the logits, they are in memory anyway.
 #include "passes/act/FuseLoss.h"
 #include "dialects/act/ShapeCheck.h"
 #include "passes/act/EraseDead.h"
@@ -14,7 +18,9 @@ struct Head {
   Value input, weight, bias; // bias: or null
 };
 
-// The matrix whose transpose is `weight`, or null.
+// The matrix whose transpose is `weight`, or null. The fused op takes the
+// weight as [vocabulary, in]; a weight that is [in, vocabulary] itself is not
+// fused.
 Value transposedMatrix(Value weight) {
   auto transpose = weight.getDefiningOp<TransposeOp>();
   return transpose && transpose.getType().getRank() == 2 &&
@@ -23,6 +29,8 @@ Value transposedMatrix(Value weight) {
              : Value();
 }
 
+// A linear op, or a product with a matrix. An adapter or a quantized weight has
+// no place in the fused op.
 std::optional<Head> headOf(Operation *op) {
   if (auto linear = dyn_cast_or_null<LinearOp>(op)) {
     if (linear.getLoraA() ||

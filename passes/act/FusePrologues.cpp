@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The conditions under which a value becomes a prologue, and the split of norms
+// into statistics and act.normalize that lets a norm's result be one. The pass
+// itself only marks the module: FormKernels asks `isPrologue` once kernels
+// exist, because an epilogue is preferred to a prologue.
 #include "passes/act/FusePrologues.h"
 #include "dialects/act/Types.h"
 #include "passes/act/EraseDead.h"
@@ -17,6 +22,8 @@ using namespace act;
 namespace {
 
 /// Collects the readers of `v`, through views; false if one is not a product.
+/// Of a linear op only the input can have a prologue, and with an adapter
+/// (LoRA) two products read it.
 bool collectProducts(Value v, SmallVectorImpl<Operation *> &products) {
   for (OpOperand &use : v.getUses()) {
     Operation *user = use.getOwner();
@@ -34,7 +41,8 @@ bool collectProducts(Value v, SmallVectorImpl<Operation *> &products) {
   return true;
 }
 
-/// Does any op other than `ops` read `v` at `last` or later?
+/// Does any op other than `ops` read `v` at `last` or later? Then `v` is alive
+/// that long anyway, and a prologue that reads it costs no memory.
 bool isReadFrom(Value v, Operation *last, ArrayRef<Operation *> ops) {
   return llvm::any_of(v.getUsers(), [&](Operation *user) {
     if (llvm::is_contained(ops, user))
@@ -52,7 +60,12 @@ bool isThere(Value v, Operation *op) {
 }
 
 /// The mean (or null) and rstd of the rows of `norm`'s input that its gradient
-/// reads. If the norm is recomputed, these are the ones kept from forward.
+/// reads. If the norm is recomputed, these are the ones kept from forward: in
+/// backward the statistics of a recomputed norm are not computed again, since
+/// `rstd` is there:
+///
+///   %n  = act.rms_norm %x, %g {act.recompute}      read by products only
+///   %dx = act.rms_norm_grad %dy, %x, %g, %rstd     %rstd is an argument
 template <typename Grad>
 std::pair<Value, Value> keptStatistics(Operation *norm) {
   for (Operation *user : norm->getOperand(0).getUsers())
@@ -119,9 +132,10 @@ template <typename Norm, typename Grad> void split(Norm norm) {
 struct FusePrologues : act::impl::FuseProloguesPassBase<FusePrologues> {
   void runOnOperation() override {
     if (kernelsFormed(getOperation())) {
-      emitError(getOperation()->getLoc(),
-                "has kernels already; --fuse-prologues comes "
-                "before they are formed");
+      emitError(
+          getOperation()->getLoc(),
+          "the module already has kernels; --fuse-prologues must come before "
+          "--form-kernels");
       return signalPassFailure();
     }
     getOperation()->setAttr(fuseProloguesAttr, UnitAttr::get(&getContext()));
@@ -150,6 +164,8 @@ bool act::isPrologue(ArrayRef<Operation *> ops, Value result,
     for (Value v : op->getOperands())
       if (!llvm::is_contained(ops, v.getDefiningOp()))
         operands.insert(v);
+  // The operands of the prologue stay alive until the last product. Those that
+  // would have died earlier take the place of the result.
   int64_t longer = statistics;
   for (Value v : operands)
     if (auto operand = dyn_cast<RankedTensorType>(v.getType());

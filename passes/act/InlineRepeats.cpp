@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The pass --inline-repeats: calls of layers become their ops in the caller.
+// For memory and kernels, Flatten writes repeats out on a list of launches
+// instead; tests compare the two.
 #include "dialects/act/Types.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/act/Passes.h"
@@ -24,7 +28,8 @@ struct InlineRepeats : act::impl::InlineRepeatsPassBase<InlineRepeats> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SymbolTable symbols(module);
-    // First split per-layer parameters into one parameter per layer.
+    // First split per-layer parameters into one parameter per layer: @up of
+    // "layers.{l}.up.weight" into @up.0 of "layers.0.up.weight", and so on.
     for (auto p : llvm::make_early_inc_range(module.getOps<ParameterOp>())) {
       if (!p.getLayers())
         continue;
@@ -75,6 +80,9 @@ struct InlineRepeats : act::impl::InlineRepeatsPassBase<InlineRepeats> {
         p.erase();
   }
 
+  /// Stacks disappear when a repeat is written out: each slice becomes the
+  /// value that its iteration made. That needs every stack to come from a
+  /// repeat and to go to one.
   bool inlinable(RepeatOp op) {
     for (Value stack : op.getStacks())
       for (OpOperand &use : stack.getUses()) {
@@ -129,6 +137,8 @@ struct InlineRepeats : act::impl::InlineRepeatsPassBase<InlineRepeats> {
         }
         for (Operation &inner : callee.getBody().front().without_terminator()) {
           Operation *copy;
+          // The layer's index is known here, so it goes into the id. The number
+          // drawn from stays what it is in the repeat.
           if (auto site = dyn_cast<SiteOp>(inner); site && site.getLayer()) {
             copy = SiteOp::create(
                 b, site.getLoc(), b.getI64Type(),
@@ -160,6 +170,8 @@ struct InlineRepeats : act::impl::InlineRepeatsPassBase<InlineRepeats> {
         slices[v] = list;
       done.push_back(op);
     }
+    // A backward repeat still uses the stacks of the forward one, so it goes
+    // first.
     for (Operation *op : llvm::reverse(done))
       op->erase();
     done.clear();

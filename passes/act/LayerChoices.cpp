@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Which sets of ops to try in a layer, or in @grad's own body. Sets come from
+// the crossing of forward and backward, from the fixed policies and from a
+// predicted search; what they need is measured (RematMeasure), and what no
+// other set undercuts is returned. How many layers use which set is not decided
+// here.
 #include "passes/act/LayerChoices.h"
 #include "passes/act/AttentionModule.h"
 #include "passes/act/Differentiate.h"
@@ -16,7 +22,8 @@ constexpr size_t wayLimit = 80;      // ops of a function without layers
 constexpr size_t movedLimit = 12;    // BodyChoices::moved sets, of each kind
 
 /// The makers that `more` runs again and `less` does not, grouped by
-/// dependence.
+/// dependence. A maker that another one reads would gain nothing alone, so the
+/// two are one step; steps are independent and can be taken in any order.
 std::vector<std::vector<int32_t>> stepsBetween(const remat::CrossingGraph &g,
                                                const remat::Crossing &less,
                                                const remat::Crossing &more) {
@@ -42,7 +49,8 @@ std::vector<std::vector<int32_t>> stepsBetween(const remat::CrossingGraph &g,
 }
 
 /// Variants of `set` that move the first one, two, ... of its saved values to
-/// the host, or one alone. Small values move together with the first.
+/// the host, or one alone. Values of less than a 64th of all bytes make no
+/// variant of their own: they move along with others.
 std::vector<OpSet> crossingMoves(const BlockCrossing &crossing, OpSet set) {
   for (unsigned i = crossing.bodySize; i < crossing.setSize; ++i)
     set.reset(i);
@@ -67,6 +75,8 @@ std::vector<OpSet> crossingMoves(const BlockCrossing &crossing, OpSet set) {
   return out;
 }
 
+/// Collects different sets, up to a limit, as each is measured. What must not
+/// be missing is added first: the empty set, then the corners.
 class SetCollector {
 public:
   explicit SetCollector(const BlockCrossing &crossing) : crossing(crossing) {
@@ -140,7 +150,15 @@ private:
   const BlockCrossing &crossing;
 };
 
-/// Fills in BodyChoices::parts and apart.
+/// Fills in BodyChoices::parts and apart. A place is narrow if few bytes are
+/// alive there, as between two layers. With n of these as cuts, only the values
+/// that cross them are kept:
+///
+///   ops    o-o-o-o|o-o-o-o|o-o-o-o      | narrow places
+///   kept          x       x
+///
+/// `apart` marks the ops that make no value at a narrow place: those inside the
+/// parts.
 void findParts(const BlockCrossing &crossing, BodyChoices &choices) {
   const remat::CrossingGraph &g = crossing.graph;
   const size_t makers = g.makers.size();
@@ -178,6 +196,8 @@ void findParts(const BlockCrossing &crossing, BodyChoices &choices) {
   for (size_t k = 0; k < makers; ++k)
     if (!between[k])
       choices.apart.set(choices.apartBegin + crossing.places[k]);
+  // The number of cuts grows by a quarter: the need hardly differs between two
+  // neighbours of a large number.
   for (size_t n = 1; n <= at.size(); n += std::max<size_t>(1, n / 4)) {
     std::vector<char> again(makers, true);
     for (size_t i = 1; i <= n; ++i)
@@ -204,7 +224,8 @@ int64_t layersOf(const MeasuredRun &r) {
 }
 
 /// Whether `a` is at least as expensive as `b` per layer in every figure, and
-/// `b` fits wherever `a` does.
+/// `b` fits wherever `a` does. A segment of m layers may be replaced by m/n
+/// units of b: while the last of these runs, the others have saved theirs.
 bool above(const MeasuredRun &a, const MeasuredRun &b) {
   const UnitFigures &x = a.figures, &y = b.figures;
   int64_t m = layersOf(a), n = layersOf(b);
@@ -213,6 +234,7 @@ bool above(const MeasuredRun &a, const MeasuredRun &b) {
          x.working >= y.working + y.saved * (m / n - 1);
 }
 
+// Of equals the first one stays.
 void keepFrontier(std::vector<MeasuredRun> &runs) {
   std::vector<MeasuredRun> kept;
   for (size_t i = 0; i < runs.size(); ++i) {
@@ -240,6 +262,7 @@ act::findPairChoices(ModuleOp module, RematMeter &meter, const Rates &rates) {
     auto fwd = symbols.lookup<func::FuncOp>(forward.getCallee());
     Block &body = fwd.getBody().front();
     unsigned carried = forward.getCarried().size();
+    // What backward needs is what forward saves now.
     SmallVector<Value> needed(
         body.getTerminator()->getOperands().drop_front(carried));
     auto shared = body.getArguments().take_back(forward.getShared().size());
@@ -277,6 +300,8 @@ act::findPairChoices(ModuleOp module, RematMeter &meter, const Rates &rates) {
     keepFrontier(choices.choices);
     if (rates.moves) {
       std::vector<OpSet> sets;
+      // Moving multiplies the sets, so only some of the frontier are varied,
+      // spread evenly over what they save.
       std::vector<MeasuredRun> order = choices.choices;
       std::stable_sort(order.begin(), order.end(),
                        [](const MeasuredRun &a, const MeasuredRun &b) {
@@ -302,8 +327,8 @@ act::findPairChoices(ModuleOp module, RematMeter &meter, const Rates &rates) {
         continue; // a segment runs again at once, so moving gains nothing
       if (choices.layers < 6 || forward.getReverse())
         break;
-      // Longer segments are extrapolated from those of two and three layers. The
-      // whole plan is measured later.
+      // Longer segments are extrapolated from those of two and three layers.
+      // The whole plan is measured later.
       for (int64_t k : {2, 3})
         if (failed(tryUnit({k, inner.run.recompute, true})))
           return failure();
@@ -355,6 +380,8 @@ FailureOr<BodyChoices> act::findBodyChoices(ModuleOp module, RematMeter &meter,
     return none;
   SetCollector collector(crossing);
   BodyChoices out;
+  // Measuring takes time in proportion to the ops, so a long function gets sets
+  // along one way, and the planner samples those.
   if (alone && crossing.places.size() > wayLimit) {
     out.way = true;
     out.places = crossing.places;

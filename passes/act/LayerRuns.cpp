@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Replaces the two repeats of a pair by runs. The functions for a choice are
+// clones in which LayerRewriter has made the change; the repeats' operands and
+// results, and the order of runs in backward, are this file's part.
 #include "passes/act/LayerRuns.h"
 
 using namespace mlir;
@@ -12,6 +16,9 @@ struct Functions {
   func::FuncOp forward, backward;
 };
 
+/// Writes the runs of one pair. Runs with the same choice share their
+/// functions, so the number of functions grows with the choices and not with
+/// the runs.
 class Writer {
 public:
   Writer(SavedPair pair, SymbolTable &symbols)
@@ -49,6 +56,8 @@ DenseSet<Operation *> Writer::pick(func::FuncOp f, const OpSet &set) {
   return ops;
 }
 
+// The pair of functions for a choice. The empty choice has the original ones;
+// others are clones, as other runs still call the originals.
 Functions Writer::functionsFor(const OpSet &recompute) {
   for (auto &known : variants)
     if (known.first == recompute)
@@ -61,6 +70,8 @@ Functions Writer::functionsFor(const OpSet &recompute) {
     made.backward.setName(bwd.getName().str() + suffix);
     symbols.insert(made.forward, std::next(fwd->getIterator()));
     symbols.insert(made.backward, std::next(bwd->getIterator()));
+    // The rewriter must not touch the repeats: they call the originals, and
+    // this writer replaces them.
     SavedPair same = pair;
     LayerRewriter rewriter(same, made.forward, made.backward,
                            /*rewriteCalls=*/false);
@@ -74,8 +85,10 @@ Functions Writer::functionsFor(const OpSet &recompute) {
   return variants.back().second;
 }
 
-// Makes @layer.fwd.plain, which saves nothing, and a backward function that
-// recomputes.
+// Makes @layer.fwd.plain, which saves nothing, and @layer.bwd.recompute, which
+// takes the layer's input in place of its saved values and runs the whole layer
+// again. The forward function that matches the latter is not needed: nothing
+// runs it, since the input of a layer is the output of the one before.
 void Writer::makeSegmentFunctions() {
   if (plain)
     return;
@@ -126,6 +139,8 @@ void Writer::backOverSegment(OpBuilder &b, const LayerRun &run, int64_t from,
   Location loc = pair.forward.getLoc();
   int64_t k = run.layers;
   SmallVector<Value> x(start), stacks;
+  // The segment's input is what it keeps. act.kept marks that this is a forward
+  // value which recomputation reads.
   for (Value &v : x)
     v = KeptOp::create(b, loc, v);
   SmallVector<Value> lastInput = x;
@@ -137,6 +152,8 @@ void Writer::backOverSegment(OpBuilder &b, const LayerRun &run, int64_t from,
                      again.getCarriedResults().end());
     stacks.assign(again.getStacks().begin(), again.getStacks().end());
   }
+  // A repeat takes saved values as stacks. This one runs once, so a stack is
+  // the value with a leading 1.
   SmallVector<Value> slices;
   for (unsigned a : ownInputs) {
     Value v = lastInput[a];
@@ -155,11 +172,16 @@ void Writer::backOverSegment(OpBuilder &b, const LayerRun &run, int64_t from,
   dy.assign(rest.getResults().begin(), rest.getResults().end());
 }
 
+// Emits all forward runs, then all backward runs in the opposite order. Each
+// forward run starts from the carried values of the one before (`starts`),
+// which backward needs again for segments.
 void Writer::write(ArrayRef<LayerRun> runs) {
   RepeatOp forward = pair.forward, backward = pair.backward;
   bool reverse = forward.getReverse();
   OpBuilder b(forward);
   Location loc = forward.getLoc();
+  // The letter of the count, L, names all layers. Of a part of them it would be
+  // wrong in formulas.
   std::string letter =
       runs.size() == 1 && runs[0].layers == int64_t(forward.getCount())
           ? forward.getLetter().str()
@@ -173,6 +195,7 @@ void Writer::write(ArrayRef<LayerRun> runs) {
   for (const LayerRun &run : runs) {
     starts.push_back(x);
     stacks.emplace_back();
+    // A repeat in reverse begins with its last layers.
     from.push_back(int64_t(forward.getFrom()) +
                    (reverse ? all - done - run.layers : done));
     done += run.layers;

@@ -8,6 +8,8 @@ using namespace mlir;
 
 namespace act {
 
+// All names in use, in types, attributes and counts of repeats. Terms of a
+// product such as b*s are names, too.
 static llvm::StringSet<> lettersOf(ModuleOp module) {
   llvm::StringSet<> letters;
   AttrTypeWalker walker;
@@ -29,6 +31,8 @@ static llvm::StringSet<> lettersOf(ModuleOp module) {
   return letters;
 }
 
+// The forward and the backward op of a loss each ask for their letters and must
+// get the same ones.
 std::string newLetter(ModuleOp module, StringRef wanted, int64_t size,
                       StringRef meaning) {
   auto known = module->getAttrOfType<DictionaryAttr>(lettersAttr);

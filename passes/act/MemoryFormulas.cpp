@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Derives the formulas that MemoryFormulas.h describes from one written-out
+// program. Numbers come from counting; letters come from types and from how the
+// counts relate to the number of layers.
 #include "passes/act/MemoryFormulas.h"
 #include "dialects/act/Types.h"
 #include <algorithm>
@@ -59,6 +63,9 @@ struct Indices {
   }
 };
 
+/// One derivation. Live values are grouped by the part of the IR that makes
+/// them and by run (`Kind`), so that a kind's instances differ only in their
+/// layer. Which layers these are shows how the count depends on L.
 class Deriver {
 public:
   Deriver(const Program &program, const symbolic::Letters &letters)
@@ -169,6 +176,9 @@ void Deriver::findSegments() {
       l = pieces;
 }
 
+// Ops that work in place hand a root's memory from value to value. Each gets
+// its own time, because their types may have different letters for the same
+// bytes.
 void Deriver::findHolders() {
   std::map<unsigned, std::vector<const FlatBuffer *>> chains;
   for (unsigned i = 0; i < program.buffers.size(); ++i)
@@ -192,6 +202,7 @@ void Deriver::findHolders() {
   }
 }
 
+// Adds an instance to the live ones, or with sign -1 takes it away.
 void Deriver::change(AliveKinds &alive, const Holder &h, int64_t sign) const {
   Kind key{h.buffer->source(), h.buffer->run};
   Alive &kind = alive[key];
@@ -222,6 +233,8 @@ Polynomial Deriver::times(const Alive &kind, int run, int64_t slice) const {
   return grows ? layersOf[of].below(count) : Polynomial::constant(count);
 }
 
+/// The bytes alive, in letters. What every earlier segment has left counts per
+/// segment, times the number of segments.
 Polynomial Deriver::sum(const AliveKinds &alive, int run, int64_t slice,
                         Weight weight) const {
   Polynomial total;
@@ -247,6 +260,9 @@ Polynomial Deriver::sum(const AliveKinds &alive, int run, int64_t slice,
   return total;
 }
 
+// Only the ends of a run can be the peak (see the header). The moment that is
+// highest at this size is always one, so that the formula gives this program's
+// peak.
 bool Deriver::isCandidate(unsigned t, unsigned highest) const {
   const FlatLaunch &launch = program.launches[t];
   if (launch.run < 0 || t == highest || launch.slice == 0)
@@ -350,6 +366,8 @@ void Deriver::findLayerPeaks() {
   }
 }
 
+// Sweeps over the launches with the kinds alive at each. Equal sums are dropped
+// at once, because comparing candidates is quadratic.
 MemoryFormulas Deriver::run() {
   std::vector<std::vector<const Holder *>> begin(program.launches.size() + 1),
       end(program.launches.size() + 1);

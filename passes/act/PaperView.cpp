@@ -40,6 +40,8 @@ StringRef parameterOf(Operation *op) {
   return "";
 }
 
+/// The name that the memory report gives to the value's buffer, so that the two
+/// can be compared.
 std::string nameOf(Value root) {
   Operation *def = root.getDefiningOp();
   if (!def)
@@ -54,6 +56,8 @@ std::string nameOf(Value root) {
   return result ? name + ".statistic" : name;
 }
 
+/// Elements in letters, without bytes: a publication counts its own bytes per
+/// element.
 Polynomial elements(RankedTensorType type) {
   Polynomial product = Polynomial::constant(1);
   for (const std::string &name : dimNames(type))
@@ -74,6 +78,8 @@ struct Item {
   }
 };
 
+/// The ops of one layer, and the values that it saves: the results of
+/// @layer.fwd after those of the layer itself.
 class Layer {
 public:
   explicit Layer(func::FuncOp f, unsigned results) : body(f.getBody().front()) {
@@ -116,6 +122,8 @@ private:
   llvm::SetVector<Value> saved;
 };
 
+/// Adds an item unless the rule asks for another maker. For a dropout's mask,
+/// the maker is that of the value that it is applied to.
 void Layer::add(SmallVectorImpl<Item> &items, const CountRule &rule,
                 Item item) const {
   if (!rule.madeBy.empty()) {
@@ -128,6 +136,8 @@ void Layer::add(SmallVectorImpl<Item> &items, const CountRule &rule,
   items.push_back(std::move(item));
 }
 
+/// The items that a rule is about. Values are taken behind views, since a
+/// publication counts a tensor once under whatever shape it is read.
 SmallVector<Item> Layer::itemsOf(const CountRule &rule) const {
   SmallVector<Item> items;
   auto value = [&](Value v) {
@@ -182,6 +192,10 @@ SmallVector<Item> Layer::itemsOf(const CountRule &rule) const {
   return items;
 }
 
+/// Applies the rules in order. The first rule that is about an item decides on
+/// it, so a special rule stands before a general one, and a rule of 0 bytes
+/// leaves an item out. `adds` and `omits` are the differences from what act
+/// saves.
 CountedFigure Layer::count(const report::Selection &selection,
                            const report::PublishedFigure &f) const {
   CountedFigure out;
@@ -214,6 +228,8 @@ CountedFigure Layer::count(const report::Selection &selection,
     out.parts.push_back({"", "of no value", Polynomial::constant(f.plus)});
   }
   out.counted = selection.inItsLetters(out.counted);
+  // What act saves and the publication does not count. Of a value that was
+  // split, the parts may be counted in its place.
   for (Value root : saved) {
     bool part = llvm::any_of(counted, [&](Value v) {
       auto split = v.getDefiningOp<SplitOp>();
@@ -266,6 +282,8 @@ FailureOr<report::PaperReport> act::describePaper(ModuleOp module,
   if (returnsLoss(module) && !module.lookupSymbol(gradName) &&
       failed(differentiate(module)))
     return failure();
+  // A figure is about one layer: the first that @forward repeats. In
+  // @layer.fwd the values that act saves are results.
   func::FuncOp layer = forward;
   forward.walk([&](RepeatOp op) {
     if (auto f = module.lookupSymbol<func::FuncOp>(op.getCallee());
@@ -296,9 +314,9 @@ FailureOr<report::PaperReport> act::describePaper(ModuleOp module,
   }
   if (out.publications.empty())
     return emitError(module.getLoc())
-           << "has no layer that a figure of "
+           << "the module has no layer that a figure of "
            << (selection.empty() ? "a known publication" : selection)
-           << " is about";
+           << " describes";
   out.right = std::move(right);
   return out;
 }

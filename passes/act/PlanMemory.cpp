@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Hands the root buffers of a flattened program to lib/Plan and takes offsets
+// back. The two arenas, of the device and of the host, are two problems. The
+// search is not here.
 #include "act/Plan/Solver.h"
 #include "act/Plan/Validator.h"
 #include "passes/act/ArenaPlan.h"
@@ -31,6 +35,8 @@ static FailureOr<plan::Plan> planRoots(const Program &program, bool onHost,
          int64_t(b.first), int64_t(b.last) + 1, arenaAlignment});
     owner.push_back(i);
   }
+  // The validator is simple where the solver is clever, so it checks every
+  // plan.
   auto solved = plan::solve(problem);
   if (!solved)
     return emitError(loc) << solved.error().str();
@@ -77,6 +83,8 @@ FailureOr<ArenaPlan> act::planArena(const Program &program, Location loc) {
 
 namespace {
 
+/// Attaches the plan as an attribute, for people and tests. The artifact has
+/// its offsets from planArena, not from here.
 struct PlanMemory : act::impl::PlanMemoryPassBase<PlanMemory> {
   using PlanMemoryPassBase::PlanMemoryPassBase;
 

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Builds the crossing of a few moments of the written-out step and takes the
+// largest of their least costs. The moments are the fullest ones and the ones
+// whose kernel touches most: elsewhere, more room is left and bounds tend to be
+// lower. Every moment gives a valid bound, so leaving some out is safe.
 #include "passes/act/RematBound.h"
 #include "passes/act/Differentiate.h"
 #include "passes/act/FormKernels.h"
@@ -12,7 +17,10 @@ namespace {
 
 constexpr size_t momentLimit = 4; // of each kind
 
-/// The crossing of launch `t`; the values `there` are alive in it anyway.
+/// The crossing of launch `t`; the values `there` are alive in it anyway and
+/// take no bytes of the crossing. Values are made from others by ops before
+/// `t`, and some are needed after it. Which of them to keep across `t` is the
+/// question that the graph asks.
 remat::CrossingGraph crossingAt(const StepOps &step, size_t t,
                                 const std::vector<int32_t> &there,
                                 const Rates &rates) {

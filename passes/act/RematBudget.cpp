@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The search behind --remat=budget. What a layer's choices cost is measured in
+// LayerChoices and RematMeasure, how choices combine over layers is computed in
+// act/Remat/Compose.h. This file puts these together: which sets of @grad's own
+// ops are tried beside the layers, which composition is measured, and when the
+// search stops.
 #include "passes/act/RematBudget.h"
 #include "act/Remat/Bytes.h"
 #include "act/Remat/Compose.h"
@@ -31,6 +37,10 @@ struct BodyChoice {
   remat::StackProblem problem;
 };
 
+/// One search on one module, which stays unchanged: every plan is measured on a
+/// copy. `pairs` has the layers' choices; `bodies` has one problem for each set
+/// of @grad's own ops, since running those again changes how much memory is
+/// left for the layers.
 class Planner {
 public:
   Planner(ModuleOp module, const BudgetOptions &options)
@@ -73,7 +83,9 @@ private:
 };
 
 /// Measures the layers' choices while the body recomputes `ops`. The first call
-/// must pass none.
+/// must pass none. The layers' choices were measured beside a body that
+/// recomputes nothing. Another body adds the same bytes to each choice of a
+/// layer (`shift`), so one measurement of the layer as it is suffices.
 LogicalResult Planner::measureBody(const OpSet &ops) {
   auto figures = meter.units(SmallVector<LayerRun>(pairs.size()), ops);
   if (failed(figures))
@@ -99,6 +111,8 @@ LogicalResult Planner::measureBody(const OpSet &ops) {
   return success();
 }
 
+/// Fills `pairs` and `bodies`. Sets do not depend on the budget, which only
+/// decides how many of them are measured.
 LogicalResult Planner::measure(int64_t budget) {
   auto found = findPairChoices(module, meter, options.rates);
   if (failed(found))
@@ -230,6 +244,9 @@ LogicalResult Planner::improveBodies(const BodyChoices &choices) {
   return success();
 }
 
+/// The plan that a composition describes. A segment is a unit of several
+/// layers, and each unit becomes a run of its own, as it keeps its own input.
+/// Units of one layer with the same choice become one run.
 Planner::Choice Planner::made(const BodyChoice &body,
                               const remat::Stack &stack) {
   Choice out;
@@ -253,6 +270,8 @@ Planner::Choice Planner::made(const BodyChoice &body,
   return out;
 }
 
+/// The cheapest composition whose predicted memory is within `budget`. A body
+/// is composed only as far as it can be cheaper than the best one so far.
 std::optional<Planner::Choice> Planner::best(int64_t budget) {
   std::optional<Choice> cheapest;
   bool complete = true;
@@ -271,6 +290,7 @@ std::optional<Planner::Choice> Planner::best(int64_t budget) {
   return cheapest;
 }
 
+/// The composition with the lowest predicted memory, whatever it costs.
 Planner::Choice Planner::smallest() {
   const BodyChoice *body = nullptr;
   int64_t least = -1;
@@ -393,6 +413,8 @@ FailureOr<Planner::Replay> Planner::replay(int64_t most, int64_t budget,
     }
     return over <= 0;
   };
+  // Geometric, from what the step needs as it is down to the smallest need, so
+  // that small budgets are told apart as finely as large ones.
   std::vector<int64_t> row; // budgets to compose for, descending
   if (!pairs.empty()) {
     double least = double(std::max<int64_t>(1, smallest().predicted));
@@ -447,6 +469,8 @@ FailureOr<Planner::Replay> Planner::replay(int64_t most, int64_t budget,
   return out;
 }
 
+/// Says that no plan keeps to the bounds, and which one would be enough: the
+/// total if that is exceeded, else the peak.
 LogicalResult Planner::refuse(const StepBytes &least) {
   const RematPolicy &policy = options.policy;
   int64_t all = std::max(least.total, least.reserved);
@@ -466,17 +490,23 @@ LogicalResult Planner::refuse(const StepBytes &least) {
   return error;
 }
 
+/// Looks for a composition that keeps to the budget when measured, not only
+/// when predicted.
 FailureOr<BudgetAnswer> Planner::run() {
   const auto &allocator = options.allocator;
   const int64_t total = options.policy.totalBytes;
   auto plain = measureStep(module, RematPlan());
   if (failed(plain))
     return failure();
+  // Plans change the arena only. What outlives the step is the same in all, so
+  // a bound on the total is one on the arena.
   int64_t budget = std::numeric_limits<int64_t>::max();
   if (options.policy.totalBytes >= 0)
     budget = options.policy.totalBytes - (plain->total - plain->peak);
   if (options.policy.peakBytes >= 0)
     budget = std::min(budget, options.policy.peakBytes);
+  // With an allocator, live bytes do not say which sets will fit. Those for the
+  // smallest budget are tried for every one.
   if (failed(measure(allocator ? 0 : budget)))
     return failure();
   auto excess = [&](const StepBytes &b) {
@@ -495,7 +525,8 @@ FailureOr<BudgetAnswer> Planner::run() {
     bytes = found->bytes;
   }
   // The prediction can be off by what adjacent layers with different choices
-  // share.
+  // share. So each composition is measured, and the target lowered by what it
+  // is over.
   int64_t target = budget;
   for (int round = 0; round < correctionLimit && !chosen; ++round) {
     auto choice = best(target);
@@ -540,6 +571,7 @@ FailureOr<BudgetAnswer> Planner::run() {
   return answer;
 }
 
+/// The same search with a budget of nothing: the choice that exceeds it least.
 FailureOr<LeastMemory> Planner::least() {
   if (failed(measure(0)))
     return failure();
@@ -554,6 +586,9 @@ FailureOr<LeastMemory> Planner::least() {
 
 } // namespace
 
+// The kernels of the chosen plan are formed anew around the recomputed ops,
+// while the bound keeps those of the step without recomputation. So the cost
+// may be below the bound, which then is no distance to report.
 std::string BudgetAnswer::text(const RematPolicy &policy) const {
   std::string out;
   auto bound = [&](const char *what, int64_t is, int64_t most) {
@@ -583,6 +618,8 @@ std::string BudgetAnswer::text(const RematPolicy &policy) const {
 FailureOr<StepBytes>
 act::measureStep(ModuleOp module, const RematPlan &plan,
                  const std::optional<AllocatorChoice> &allocator) {
+  // The whole step is completed, with the optimizer, because the report counts
+  // it.
   OwningOpRef<ModuleOp> copy(module.clone());
   if (plan.any() && failed(applyPlan(*copy, plan)))
     return failure();
@@ -597,6 +634,9 @@ act::measureStep(ModuleOp module, const RematPlan &plan,
   out.total = out.peak + persistentBytes(*copy, *program);
   if (allocator) {
     AllocatorChoice roomy = *allocator;
+    // On a full card the allocator returns cached blocks and tries again, so
+    // the figure would depend on the card. Without a limit it depends on the
+    // plan.
     roomy.options.deviceBytes = cuda_caching::unlimited;
     report::MemoryReport tensors = tensorsOf(*copy, *program);
     replayAllocator(tensors, traceOf(tensors), roomy);

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Greedy steps on predictions, with a limit on their number so that the time
+// does not grow with the function.
 #include "passes/act/RematDescent.h"
 
 using namespace mlir;
@@ -34,6 +37,9 @@ void Descent::look(OpSet set, const Predictor::Need &from, int64_t budget,
     best = {std::move(set), n, gain};
 }
 
+// Only ops at the peak can lower it, so only those are flipped. Pairs are tried
+// when no single op helps: dropping a value alone may only make another one
+// live longer.
 bool Descent::descend(OpSet &set, int64_t budget) {
   Predictor::Need now = need(set, budget);
   while (now.peak > budget && left) {

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Writes plans into copies of the module and reads figures off the launches. It
+// does not choose. The copies have up to three units of each pair, so measuring
+// does not take longer for a deeper model.
 #include "passes/act/RematMeasure.h"
 #include "passes/act/Differentiate.h"
 #include "passes/act/FormKernels.h"
@@ -13,6 +17,9 @@ static PhaseOp boundaryOf(func::FuncOp grad) {
   return {};
 }
 
+// Ops are numbered by their place in the unchanged body, so all bits are looked
+// up before the first rewrite. Layers come first: their repeats are replaced in
+// @grad, and what crosses the boundary there is then final.
 LogicalResult act::applyPlan(ModuleOp module, const RematPlan &plan) {
   auto grad = module.lookupSymbol<func::FuncOp>(gradName);
   auto pairs = findSavedPairs(grad);
@@ -39,6 +46,9 @@ LogicalResult act::applyPlan(ModuleOp module, const RematPlan &plan) {
   return success();
 }
 
+// Functions that @grad does not call are dropped, because every measurement
+// clones the module. Ops get their place as an attribute, which survives kernel
+// forming, so that the predictor can tell a launch's ops from the set's bits.
 RematMeter::RematMeter(ModuleOp module, const Rates &rates)
     : base(module.clone()), rates(rates) {
   DenseSet<StringRef> called{gradName};
@@ -75,7 +85,8 @@ namespace {
 
 /// Where a pair's layers are in a written-out program.
 struct Span {
-  std::string forward, backward; // prefixes of its functions' names
+  std::string forward, backward; // prefixes of its functions' names; writeRuns
+                                 // appends to them
   int64_t from = 0, layers = 0, unit = 1;
   bool reverse = false;
 
@@ -92,6 +103,9 @@ struct Span {
   }
 };
 
+/// Splits the live bytes of each launch into what the units have saved by then
+/// and the rest (see the drawing in RematMeasure.h). Subtracting the saved
+/// bytes makes the figures valid for any number of layers.
 PlanFigures read(const Program &program, ArrayRef<Span> spans,
                  const Rates &rates) {
   PlanFigures out;
@@ -125,6 +139,8 @@ PlanFigures read(const Program &program, ArrayRef<Span> spans,
         std::max<int64_t>(0, units - 2))
       out.pairs[owner[b.first]].saved += b.bytes;
   }
+  // What is alive beside saved values: of earlier pairs all, of the own pair
+  // those of the units that have run in forward and not yet in backward.
   for (unsigned t = 0; t < n; ++t) {
     int64_t beside = live[t];
     if (int p = owner[t]; p >= 0) {
@@ -155,6 +171,8 @@ struct RematMeter::Written {
   SmallVector<Span> spans;
 };
 
+// Three units show a first one, a last one, and one between that all others are
+// like. A pair with fewer layers has fewer.
 FailureOr<RematMeter::Written> RematMeter::write(ArrayRef<LayerRun> unitOfPair,
                                                  const OpSet &body) {
   OwningOpRef<ModuleOp> copy(base->clone());

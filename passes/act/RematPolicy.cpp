@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The grammar of --remat=, and where segments end. Nothing here depends on a
+// module.
 #include "passes/act/RematPolicy.h"
 #include "act/Remat/Bytes.h"
 #include "llvm/ADT/StringRef.h"
@@ -62,7 +65,8 @@ Result<RematPolicy> act::parseRematPolicy(const std::string &text) {
       if (!more.consume_front("offload") ||
           (!more.empty() && !more.consume_front("=")))
         return refuse(
-            "expected ',offload' or ',offload=25GB/s' behind the bytes");
+            "expected ',offload' or ',offload=25GB/s' after the bytes");
+      // "offload" alone has the default speed; "offload=" is an error.
       if (!more.empty() || text.back() == '=')
         if (auto s = link(more); !s)
           return refuse(s.error().str());
@@ -87,12 +91,16 @@ Result<RematPolicy> act::parseRematPolicy(const std::string &text) {
                ""};
 }
 
+// Policy layer has no segments in act. PyTorch's checkpoints (TorchModel) take
+// it as one segment per layer.
 int64_t act::segmentCount(const RematPolicy &policy, int64_t layers) {
   return policy.kind == RematPolicy::Layer ? layers
          : policy.segments ? policy.segments
                            : std::llround(std::sqrt(double(layers)));
 }
 
+// Rounding each end, and not each length, keeps the lengths within one of each
+// other and their sum at `layers`.
 int64_t act::segmentEnd(int64_t i, int64_t n, int64_t layers) {
   return std::llround(double(i) * layers / n);
 }

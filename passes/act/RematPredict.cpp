@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Replays backward on the list of ops (StepOps) with a set of ops run again,
+// and searches sets by such predictions. Nothing here touches the IR. A
+// prediction only has to rank sets well: those that matter are measured
+// afterwards.
 #include "passes/act/RematPredict.h"
 #include <cmath>
 #include <set>
@@ -43,7 +48,7 @@ Predictor::Predictor(const Program &program, const Rates &rates,
         lastForward[v] = int32_t(t);
     }
   // If fewer bytes are touched than the values add up to, a result reuses an
-  // operand's memory in place.
+  // operand's memory in place. Which operand is told by its size.
   for (unsigned t = 0; t < launches; ++t) {
     int64_t sum = 0;
     for (int32_t v : step.touched[t])
@@ -55,6 +60,8 @@ Predictor::Predictor(const Program &program, const Rates &rates,
   }
 }
 
+/// Whether backward reads a copy of the value. In @grad's own body statistics
+/// stay kept, as recomputeAcross keeps them.
 bool Predictor::isMadeAgain(const OpSet &set, int32_t value) const {
   if (maker[value] < 0 || (apartBegin && isStatistic[value]))
     return false;
@@ -69,7 +76,15 @@ bool Predictor::runsApart(const OpSet &set, int32_t op) const {
          set.test(*apartBegin + place);
 }
 
-/// Fills in the events of backward, instances, ends and the cost.
+/// Fills in the events of backward, instances, ends and the cost. As in the
+/// rewrite, an op runs again just before the first launch that needs it, and
+/// what it reads runs again just before that:
+///
+///   launches of backward      t0            t1
+///   events                    t0   f   g    t1        t1 reads g(f(x))
+///
+/// A kept value ends at a launch: x at t1, the launch that f runs for. A copy
+/// ends at an event: f's result at g.
 void Predictor::runAgain(const OpSet &set, Replay &out) const {
   out.ends = lastForward;
   // Instances with no reader of their own; instancesFor: by value and reader,
@@ -103,6 +118,7 @@ void Predictor::runAgain(const OpSet &set, Replay &out) const {
           return;
         ran[op] |= copyFor < 0;
         int32_t inner = apart[op] ? reader : op;
+        // Only within one layer: what the layer before passes on is kept.
         auto inside = [&](int32_t v) {
           return madeAgain[v] && unitOf[step.ops[maker[v]].launch] ==
                                      unitOf[step.ops[op].launch];
@@ -139,7 +155,9 @@ void Predictor::runAgain(const OpSet &set, Replay &out) const {
   out.cost /= units;
 }
 
-/// Fills in the live bytes.
+/// Fills in the live bytes: those of the step as it is, changed where a value
+/// dies earlier or later than before, plus those of the copies. In forward a
+/// moment is a launch, in backward an event.
 void Predictor::follow(Replay &out) const {
   out.change.assign(launches + 1, 0);
   for (size_t v = 0; v < step.bytes.size(); ++v) {
@@ -147,6 +165,8 @@ void Predictor::follow(Replay &out) const {
     if (made < 0 || unsigned(made) >= boundary)
       continue;
     int32_t from = last[v] < 0 ? made - 1 : last[v];
+    // A value that lives on needs memory of its own from the launch at which
+    // another one would have taken over its memory.
     if (end > from) {
       out.change[from + (takenOver[v] ? 0 : 1)] += step.bytes[v];
       out.change[end + 1] -= step.bytes[v];
@@ -170,6 +190,8 @@ void Predictor::follow(Replay &out) const {
   for (auto [k, event] : llvm::enumerate(out.events)) {
     unsigned t = event.launch;
     again += born[k];
+    // While an op runs again for a launch, the launch's results are not there
+    // yet.
     out.bytes.push_back(now[t] - (event.op < 0 ? 0 : fresh[t]) + again);
     again -= dies[k];
   }
@@ -182,6 +204,8 @@ Predictor::Replay Predictor::replay(const OpSet &set) const {
   return out;
 }
 
+// The same figures as RematMeasure reads off a written program: what the last
+// unit but one saves, and the most that a unit needs beside what others saved.
 UnitFigures Predictor::predict(const OpSet &set) const {
   Replay r = replay(set);
   UnitFigures out;
@@ -283,6 +307,9 @@ bool notAbove(const UnitFigures &a, const UnitFigures &b) {
   return a.cost <= b.cost && a.saved <= b.saved && a.working <= b.working;
 }
 
+/// Local search from the seeds. A set is a point in cost, saved and working
+/// bytes; those that no other point is below are kept, and their neighbours are
+/// looked at until none is new.
 class Frontier {
 public:
   Frontier(const Predictor &predictor) : predictor(predictor) {}
@@ -321,7 +348,9 @@ public:
     }
   }
 
-  /// At most `limit` sets: the best for one, two, four, ... equal layers.
+  /// At most `limit` sets: the best for one, two, four, ... equal layers, then
+  /// the cheapest. With many layers, bytes saved count many times and working
+  /// bytes once, so the best set depends on the number of layers.
   std::vector<OpSet> best(size_t limit) {
     std::sort(points.begin(), points.end(), [](const Point &a, const Point &b) {
       return std::tuple(a.figures.cost, a.figures.saved, a.figures.working) <

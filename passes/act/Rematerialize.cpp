@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The pass --remat: reads the policy and picks what runs again. The fixed
+// policies pick ops or segments here; a budget's choice is made in RematBudget.
+// How a choice is written into the IR is in SavedValues (one layer) and
+// LayerRuns (several runs of a layer).
 #include "act/Remat/Bytes.h"
 #include "passes/act/AttentionModule.h"
 #include "passes/act/Differentiate.h"
@@ -22,14 +27,21 @@ using namespace act;
 namespace {
 
 /// Cheap ops whose inputs are kept anyway. Walks in order, so that a kept value
-/// can serve later ops.
+/// can serve later ops. The result must not grow what is saved: an op is chosen
+/// only if its saved result can be made from other saved values and arguments
+/// by cheap ops alone.
+///
+///   %n = act.rms_norm %x, %g     saved; %x is an argument    chosen
+///   %p = act.linear %n, %w       saved; a product            kept
+///   %a = act.silu %p             saved; %p is kept           chosen
 DenseSet<Operation *> selectCheap(ArrayRef<Value> saved, Block &body) {
   DenseSet<Value> kept(saved.begin(), saved.end());
   for (BlockArgument a : body.getArguments())
     kept.insert(a);
   DenseSet<Operation *> chosen;
   DenseSet<Value> dropped;
-  // Can cheap ops alone compute `v` from kept values?
+  // Can cheap ops alone compute `v` from kept values? `root` is the value to be
+  // dropped: it is still kept, and would otherwise be the answer itself.
   std::function<bool(Value, bool)> reachable = [&](Value v, bool root) -> bool {
     if (!root && kept.contains(v) && !dropped.contains(v))
       return true;
@@ -61,6 +73,8 @@ DenseSet<Operation *> selectCheap(ArrayRef<Value> saved, Block &body) {
   return chosen;
 }
 
+/// Applies a fixed policy: to each layer's pair of functions, then to the
+/// values that cross the phase boundary in @grad itself.
 class Rematerializer {
 public:
   Rematerializer(ModuleOp module, const RematPolicy &policy)
@@ -85,7 +99,9 @@ public:
   }
 
 private:
-  /// The ops of a forward layer that the policy runs again.
+  /// The ops of a forward layer that the policy runs again. Choosing an op
+  /// whose result no gradient reads costs nothing: only what is needed gets a
+  /// copy.
   DenseSet<Operation *> region(Block &body, ArrayRef<Value> saved) {
     DenseSet<Operation *> ops;
     switch (policy.kind) {
@@ -104,6 +120,8 @@ private:
     }
   }
 
+  /// Selective keeps the row statistics: one number per row is not worth
+  /// running anything again.
   LogicalResult recomputeInLayer(SavedPair &pair) {
     auto fwd = symbols.lookup<func::FuncOp>(pair.forward.getCallee());
     auto bwd = symbols.lookup<func::FuncOp>(pair.backward.getCallee());
@@ -137,6 +155,8 @@ private:
       boundary = phase;
     if (!boundary)
       return;
+    // What @grad saves: the values that forward makes and backward reads. Views
+    // and parameters do not count, since backward repeats them.
     SmallVector<Value> crossing;
     for (Operation &op : block) {
       if (!op.isBeforeInBlock(boundary))
@@ -153,6 +173,7 @@ private:
     if (policy.kind == RematPolicy::Offload)
       return offloadAcross(boundary, crossing);
     DenseSet<Operation *> chosen;
+    // The block holds backward as well, whose ops are no candidates.
     for (Operation *op : selectCheap(crossing, block))
       if (op->isBeforeInBlock(boundary) &&
           llvm::is_contained(crossing, op->getResult(0)))
@@ -167,6 +188,8 @@ private:
   RematPolicy policy;
 };
 
+/// Segments of equal length, up to rounding. Each keeps its input and runs
+/// again as a whole.
 LogicalResult Rematerializer::cutIntoSegments(SavedPair &pair) {
   int64_t count = pair.forward.getCount(), n = segmentCount(policy, count);
   if (n < 1 || n > count)
@@ -199,14 +222,14 @@ struct Rematerialize : act::impl::RematerializePassBase<Rematerialize> {
       auto bytes = remat::parseBytes(deviceMemory);
       if (!bytes)
         return refuse({"remat device memory: " + bytes.error().str(), ""});
+      // Both spellings bound the same figure, so the smaller one holds.
       int64_t &total = options.policy.totalBytes;
       total = total < 0 ? *bytes : std::min(total, *bytes);
     }
     if (parsed->kind == RematPolicy::Budget && options.policy.peakBytes < 0 &&
         options.policy.totalBytes < 0)
-      return refuse({"remat policy 'budget=fit' does not say how much; "
-                     "expected budget=fit:BYTES, or "
-                     "--device-memory=BYTES beside it",
+      return refuse({"remat policy 'budget=fit' has no size; expected "
+                     "budget=fit:BYTES, or --device-memory=BYTES as well",
                      ""});
     auto replay =
         chooseAllocator({allocator, allocatorConf, "", "", ""}, "act");
@@ -227,6 +250,8 @@ struct Rematerialize : act::impl::RematerializePassBase<Rematerialize> {
     return options;
   }
 
+  // Nothing is written if the step fits as it is; the attribute still says what
+  // was found.
   LogicalResult stayUnder(ModuleOp module, const BudgetOptions &options) {
     auto answer = planBudget(module, options);
     if (failed(answer) ||
@@ -256,19 +281,22 @@ struct Rematerialize : act::impl::RematerializePassBase<Rematerialize> {
     if (failed(options))
       return signalPassFailure();
     const RematPolicy &parsed = options->policy;
+    // A policy chooses from the values that differentiation saves. A second one
+    // would choose from what the first has left.
     if (auto earlier = module->getAttrOfType<StringAttr>("act.remat");
         earlier && earlier.getValue() != "none") {
       emitError(module.getLoc())
-          << "is rematerialized already, by policy '" << earlier.getValue()
-          << "'; policy '" << policy << "' cannot be added to it";
+          << "the module is already rematerialized, by policy '"
+          << earlier.getValue() << "'; policy '" << policy
+          << "' cannot be added to it";
       return signalPassFailure();
     }
     if (failed(checkEntries(module)) ||
         (!module.lookupSymbol(gradName) && failed(differentiate(module))))
       return signalPassFailure();
     if (parsed.kind != RematPolicy::None && kernelsFormed(module)) {
-      emitError(module.getLoc(), "is in kernel form; what is recomputed is "
-                                 "chosen before kernels are formed");
+      emitError(module.getLoc(), "the module is in kernel form; --remat must "
+                                 "come before --form-kernels");
       return signalPassFailure();
     }
     module->setAttr("act.remat", StringAttr::get(&getContext(), policy));

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Rewrites of a differentiated module that change what forward saves. Each one
+// takes the choice as given: it does not ask whether recomputing or moving
+// pays. In layers it keeps the contract that the last results of the forward
+// function are the last arguments of the backward function, in the same order.
 #include "passes/act/SavedValues.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/act/Differentiate.h"
@@ -52,23 +57,22 @@ static FailureOr<SavedPair> pairOf(RepeatOp forward, SymbolTable &symbols) {
   if (backward.getCount() != forward.getCount() ||
       backward.getFrom() != forward.getFrom() ||
       backward.getReverse() == forward.getReverse())
-    return refuse(backward)
-           << "it does not run the layers of the repeat that saves, in the "
-              "opposite order";
+    return refuse(backward) << "it does not run the layers of the saving "
+                               "repeat in the opposite order";
   if (!forward.getStacked().empty())
     return refuse(forward) << "it takes stacks itself";
   ValueRange shared = forward.getShared(), others = backward.getShared();
   if (others.size() < shared.size() ||
       others.take_back(shared.size()) != shared)
     return refuse(backward)
-           << "its last shared values are not those of the repeat that saves";
+           << "its last shared values are not those of the saving repeat";
   auto indexed = [&](RepeatOp repeat) {
     return symbols.lookup<func::FuncOp>(repeat.getCallee()).getNumArguments() >
            repeat.getNumOperands();
   };
   if (indexed(forward) && !indexed(backward))
     return refuse(backward) << "@" << backward.getCallee()
-                            << " takes no index of the layer, which @"
+                            << " does not take the layer's index, but @"
                             << forward.getCallee() << " does";
   return SavedPair{forward, backward};
 }
@@ -89,7 +93,7 @@ static LogicalResult checkCallers(ArrayRef<SavedPair> pairs, ModuleOp module,
           continue;
         InFlightDiagnostic error = refuse(repeat)
                                    << "@" << repeat.getCallee()
-                                   << " is called elsewhere, too";
+                                   << " is also called elsewhere";
         error.attachNote(use.getUser()->getLoc()) << "here";
         return failure();
       }
@@ -126,7 +130,9 @@ static void setType(func::FuncOp f) {
                               body.getTerminator()->getOperandTypes()));
 }
 
-/// Emits act.offload of `v` after its last reader before `end`.
+/// Emits act.offload of `v` after its last reader before `end`. Earlier, the
+/// value would be in both arenas for longer; later, its memory would be free
+/// later. A reader of a reshape reads the same memory, so it counts.
 static Value offloadAfterUses(Value v, Operation *end) {
   Block &block = *end->getBlock();
   Operation *last = v.getDefiningOp();
@@ -151,7 +157,8 @@ static Value offloadAfterUses(Value v, Operation *end) {
   return OffloadOp::create(b, v.getLoc(), v);
 }
 
-/// Makes `users`, all in one block, read `moved` through act.fetch.
+/// Makes `users`, all in one block, read `moved` through act.fetch. The value
+/// is brought back once, before the first of them.
 static void fetchBefore(Value moved, ArrayRef<Operation *> users) {
   Operation *first = users.front();
   for (Operation *user : users)
@@ -194,6 +201,9 @@ void offloadAcross(Operation *boundary, ArrayRef<Value> values) {
   }
 }
 
+// `inBackward` starts with what both functions have: the saved values, the
+// index and the shared values. A copy may read these. Anything else that it
+// reads has to be copied or saved as well.
 LayerRewriter::LayerRewriter(SavedPair &pair, func::FuncOp forward,
                              func::FuncOp backward, bool rewriteCalls)
     : pair(pair), forward(forward), backward(backward),
@@ -217,12 +227,24 @@ LayerRewriter::LayerRewriter(SavedPair &pair, func::FuncOp forward,
 
 SmallVector<Value> LayerRewriter::savedValues() { return saved; }
 
+// The value in the backward function, for a reader at `before`. There are four
+// ways to get it, in this order:
+//
+//   it is there     an argument, or a copy made for an earlier reader
+//   it is a leaf    no chosen op makes it: it is saved from now on
+//   it runs again   a copy of its op, marked act.recompute
+//   it is free      a copy of a view or a parameter, not marked
+//
+// Readers are served in the order of the function, so a copy is before every
+// later reader.
 Value LayerRewriter::copyOf(Value value, Operation *before) {
   Operation *def = value.getDefiningOp();
   bool again =
       def && chosen->contains(def) &&
       !(keepStatistics && cast<OpResult>(value).getResultNumber() > 0 &&
         llvm::is_contained(saved, value));
+  // A chosen op's result is known as an argument as long as it was saved. That
+  // argument is what is to be dropped.
   if (Value known = inBackward.lookup(value)) {
     if (!again || !isa<BlockArgument>(known))
       return known;
@@ -269,6 +291,7 @@ void LayerRewriter::recompute(const DenseSet<Operation *> &ops,
         !(statistics && cast<OpResult>(v).getResultNumber() > 0))
       dropped[inBackward[v]] = v;
   }
+  // Copies are inserted on the way; their operands are right already.
   SmallVector<Operation *> original;
   for (Operation &op : bwd)
     original.push_back(&op);
@@ -329,6 +352,7 @@ void LayerRewriter::rewriteRepeats() {
   fwd->setDiscardableAttrs(old->getDiscardableAttrDictionary());
   for (unsigned i = 0; i < carried; ++i)
     old.getResult(i).replaceAllUsesWith(fwd.getResult(i));
+  // The backward repeat is changed in place, as its results keep their types.
   pair.backward.getStackedMutable().assign(fwd.getStacks());
   old.erase();
   pair.forward = fwd;
@@ -361,7 +385,8 @@ void recomputeAcross(Operation *boundary, const DenseSet<Operation *> &ops,
         Operation *from = operand.get().getDefiningOp();
         Value made = copyOf(operand.get(), before,
                             alone || !ops.contains(def) ? reader : def);
-        // Number the reader, or this op would equal the copy for another one.
+        // Number the reader, or CSE would merge this copy with the one for
+        // another reader.
         while (auto same = from ? dyn_cast<KeptOp>(from) : KeptOp())
           from = same.getOperand().getDefiningOp();
         bool shared = !from || (!apart.contains(from) && !isReplayed(from));
@@ -386,6 +411,9 @@ void recomputeAcross(Operation *boundary, const DenseSet<Operation *> &ops,
     if (!isa<RankedTensorType>(v.getType()) ||
         (def && boundary->isBeforeInBlock(def)))
       return v;
+    // A leaf: read through one act.kept after the boundary. Without it, the
+    // copy would be the same op on the same values as the original, and CSE
+    // would save the original's result again.
     Value &k = kept[v];
     if (!k) {
       OpBuilder b(boundary->getContext());

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Recognises masks by what they do to a score. A form that is not known is not
+// an error: the caller then tries it as a bias, or leaves the attention alone.
 #include "passes/act/ScoreMask.h"
 
 using namespace mlir;
@@ -44,6 +47,8 @@ static bool sameShapeAs(Value value, Operation *op) {
                    dimsOf(cast<RankedTensorType>(op->getResult(0).getType())));
 }
 
+// The forms x * c, c * x, x / c and act.scale. A factor that broadcasts x to
+// another shape is none.
 std::optional<ConstantFactor> constantFactor(Operation *op) {
   auto factorOf =
       [&](Value input,
@@ -66,6 +71,8 @@ std::optional<ConstantFactor> constantFactor(Operation *op) {
   return std::nullopt;
 }
 
+// Asked before something is taken for a bias: a mask that is not understood
+// must not become one, as kernels could not leave out what it hides.
 bool mayHide(Value value) {
   llvm::SmallPtrSet<Operation *, 16> seen;
   SmallVector<Operation *> todo{value.getDefiningOp()};
@@ -90,6 +97,8 @@ bool mayHide(Value value) {
   return false;
 }
 
+// Tries the forms in the header. Whether a constant hides is judged after the
+// factors behind it: a mask may be applied before the scores are scaled.
 Value ScoreMask::add(Operation *op, ArrayRef<Axes> dims, double post) {
   if (auto select = dyn_cast<SelectOp>(op)) {
     Value scores = addChoice(select, dims, post);
@@ -130,6 +139,12 @@ Value ScoreMask::addChoice(SelectOp op, ArrayRef<Axes> dims, double factor) {
              : Value();
 }
 
+// Records `view`, taken apart:
+//
+//   a and b       two masks that must both allow, unless the mask hides: not
+//                 (a and b) is no conjunction, and stays one mask
+//   not a         a with `hides` flipped
+//   constant      nothing, if it hides nothing; else no match
 bool ScoreMask::addMask(AxisView view, bool hides) {
   while (true) {
     if (ElementsAttr elements = constantBehind(view.value);

@@ -26,6 +26,11 @@ bool addsUp(Value loss) {
       .Default([](Operation *) { return false; });
 }
 
+/// Rewrites the loss ops of @grad in place, in forward and backward alike. If
+/// the loss is not only sums and means over tokens, micro-batches are averaged
+/// (`share` is 1/n). A sum over tokens inside it is then scaled up by n, and
+/// the labels that a mean divides by are scaled down, so that the average over
+/// micro-batches gives the step's value.
 class StepLossWriter {
 public:
   StepLossWriter(func::FuncOp grad, int64_t microBatches)
@@ -51,13 +56,13 @@ private:
   llvm::SmallPtrSet<Operation *, 8> checked;
 };
 
+// Labels that @grad computes itself exist one micro-batch at a time.
 LogicalResult refuse(Operation *op) {
   return op->emitOpError()
-         << "divides by the number of its labels, which are no input of "
-            "@forward, so "
-            "those of all micro-batches cannot be counted before the first; "
-            "loss-average=micro-batches takes the mean of the micro-batches' "
-            "losses";
+         << "divides by the number of its labels, which are not an input of "
+            "@forward, so the labels of all micro-batches cannot be counted "
+            "before the first; loss-average=micro-batches takes the mean of "
+            "the micro-batches' losses";
 }
 
 // A callee of @grad cannot see the step's label count, so it must not use one.
@@ -86,9 +91,12 @@ LogicalResult StepLossWriter::checkCallees(func::FuncOp caller) {
   return done;
 }
 
-// The step's label count as an argument of @grad, added if it is new.
+// The step's label count as an argument of @grad, added if it is new. Forward
+// and backward of one loss share the argument.
 FailureOr<Value> StepLossWriter::stepLabels(Operation *op, Value labels,
                                             int64_t ignore, Type type) {
+  // Reshaping and transposing keep the number of labels, and the argument is
+  // what @step can count.
   while (Operation *view = labels.getDefiningOp()) {
     if (!isa<ReshapeOp, TransposeOp>(view))
       return refuse(op);
@@ -110,6 +118,11 @@ FailureOr<Value> StepLossWriter::stepLabels(Operation *op, Value labels,
 
 // Turns the sum over tokens into `op`'s loss for the step, or the step's
 // gradient into that of the sum. The factor is the same in both directions.
+//
+//   %l = act.cross_entropy %x, %y reduction mean
+//     becomes
+//   %s = act.cross_entropy %x, %y reduction sum
+//   %l = act.div %s, %step_labels
 template <typename Op>
 FailureOr<Value> StepLossWriter::ofStep(Op op, Value sum) {
   if (op.getReduction() == Reduction::Mean) {
@@ -141,6 +154,8 @@ template <typename Op> LogicalResult StepLossWriter::backward(Op op) {
   return gradient;
 }
 
+// A label count of the model's own is that of the step, too: what divides by it
+// is a mean that was written out.
 LogicalResult StepLossWriter::count(LabelCountOp op) {
   auto labels = stepLabels(op, op.getLabels(), op.getIgnore(), op.getType());
   if (succeeded(labels)) {

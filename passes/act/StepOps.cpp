@@ -15,6 +15,10 @@ StepOps::StepOps(const Program &program, const Rates &rates) : rates(rates) {
   begin.push_back(ops.size());
 }
 
+// Appends the ops of one launch. Values get numbers that are the same in every
+// launch: what leaves a kernel is named by the buffer it is in, and what stays
+// inside gets a fresh number. Views are no ops here. A reader of a view reads
+// what the view reads (`sources`), because running the view again is free.
 void StepOps::add(const Program &program, const FlatLaunch &launch) {
   Block &body = const_cast<FlatLaunch &>(launch).group.getBody().front();
   DenseMap<Value, int32_t> ids;
@@ -36,6 +40,8 @@ void StepOps::add(const Program &program, const FlatLaunch &launch) {
        llvm::zip(body.getTerminator()->getOperands(), launch.results))
     if (place.kind == Place::Buffer)
       leaves[v] = at(place);
+  // Bytes are counted by root: an operand and a result that takes over its
+  // memory are two values but one piece of memory.
   std::set<int32_t> values;
   std::set<unsigned> roots;
   auto touch = [&](const Place &place) {
@@ -72,6 +78,8 @@ void StepOps::add(const Program &program, const FlatLaunch &launch) {
     if (auto place = op.getAttrOfType<IntegerAttr>(placeAttr))
       step.place = place.getInt();
     auto costed = dyn_cast<CostOpInterface>(op);
+    // An effect must not happen twice: adding to a gradient again would change
+    // the result.
     step.again = costed && costed.getCostClass() != CostClass::Effect;
     step.isTable = isa<RopeTableOp>(op);
     for (Value v : op.getOperands())

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Reads a Hugging Face configuration off the IR and proves it by importing that
+// configuration and comparing op by op. The reading may guess, since a wrong
+// guess does not survive the comparison.
 #include "passes/act/TorchModel.h"
 #include "dialects/act/Types.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -51,6 +55,8 @@ FailureOr<OwningOpRef<ModuleOp>> forwardAlone(ModuleOp module) {
   return copy;
 }
 
+/// Reads the configuration. Letters give the sizes, parameter names the family
+/// and what is optional, and ops the activation, dropouts and windows.
 class Reader {
 public:
   Reader(ModuleOp module) : module(module) {}
@@ -82,13 +88,15 @@ private:
   ImportOptions options;
 };
 
+// View torch knows only models whose parameters are all trained and of one
+// type.
 LogicalResult Reader::readNames() {
   for (auto p : module.getOps<ParameterOp>()) {
     auto type = cast<RankedTensorType>(p.getType());
     if (p.getFrozen())
       return refuse() << "parameter @" << p.getSymName()
-                      << " is frozen; it knows models of which every parameter "
-                         "is trained";
+                      << " is frozen; only models whose parameters are all "
+                         "trained are supported";
     letters(type);
     names.push_back(p.getHfName().str());
     if (!element)
@@ -134,6 +142,8 @@ void Reader::readLayer(func::FuncOp layer, int64_t count) {
   c.layers += count;
 }
 
+// Layers count as they are repeated. What @forward does outside them is the
+// embedding, with its dropout and padding, and the head.
 void Reader::readForward(func::FuncOp forward) {
   hf::ModelConfig &c = model.config;
   c.geluInSteps = true; // unless an op says otherwise
@@ -168,15 +178,14 @@ FailureOr<eager::Model> Reader::run() {
   else if (has("word_embeddings.weight"))
     c.family = hf::Family::Bert;
   else
-    return refuse() << "no parameter is the table of tokens of a llama, "
-                       "mistral, qwen2, gpt2 or "
-                       "bert of Hugging Face";
+    return refuse() << "no parameter is the token embedding of a Hugging Face "
+                       "llama, mistral, qwen2, gpt2 or bert";
   readForward(forward);
   bool bert = c.family == hf::Family::Bert;
   for (unsigned i = 0; !bert && i < forward.getNumArguments(); ++i)
     if (auto name = forward.getArgAttrOfType<StringAttr>(i, "act.name");
         name && name.getValue() == "attention_mask")
-      return refuse() << "it knows no causal model with a mask of padding; "
+      return refuse() << "causal models with a padding mask are not supported; "
                          "import it without --attention-mask";
   c.dtype = element.isBF16()  ? artifact::DType::BF16
             : element.isF16() ? artifact::DType::F16
@@ -185,7 +194,8 @@ FailureOr<eager::Model> Reader::run() {
   for (StringRef letter : {"b", "s", "h", "a", "d", "f", "V"})
     if (size(letter) < 1)
       return refuse() << "no dimension of the model is named " << letter
-                      << (size("t") ? "; it knows no packed sequences" : "");
+                      << (size("t") ? "; packed sequences are not supported"
+                                    : "");
   model.batch = size("b");
   model.seq = size("s");
   c.hidden = size("h");
@@ -194,10 +204,12 @@ FailureOr<eager::Model> Reader::run() {
   c.headDim = size("d");
   c.intermediate = size("f");
   c.vocab = size("V");
+  // Only a learned table of positions has the letter P.
   c.maxPositions = size("P") ? size("P") : model.seq;
   c.tokenTypes = size("T");
   c.head = bert ? hf::Head::MaskedLM : hf::Head::CausalLM;
   c.tied = !has(bert ? "decoder.weight" : "lm_head.weight");
+  // Any number will do here: signatures leave real numbers out.
   c.normEps = 1e-5;
   if (c.family == hf::Family::Llama) {
     c.rope = true;
@@ -214,7 +226,9 @@ FailureOr<eager::Model> Reader::run() {
 }
 
 /// One line per op: name, operands, result types and attributes. Real numbers
-/// are left out, because they do not affect memory.
+/// are left out, because they do not affect memory. Values are numbered by
+/// their first appearance and parameters go by their name in files, so names in
+/// the IR do not matter.
 std::vector<std::pair<std::string, Operation *>> signature(ModuleOp module) {
   std::vector<std::pair<std::string, Operation *>> lines;
   for (func::FuncOp f : functionsOf(module)) {
@@ -260,6 +274,8 @@ std::vector<std::pair<std::string, Operation *>> signature(ModuleOp module) {
           return;
         }
         for (NamedAttribute a : op.getAttrDictionary()) {
+          // Layer functions may have other names, the chunk is act's own
+          // choice, and act.* attributes are notes.
           StringRef name = a.getName().getValue();
           if (isa<FloatAttr, DenseF64ArrayAttr>(a.getValue()) ||
               name == "callee" || name == "chunk" || name.starts_with("act."))
@@ -273,17 +289,19 @@ std::vector<std::pair<std::string, Operation *>> signature(ModuleOp module) {
 
 } // namespace
 
+// An op that differs is where the error points: what the module has there is
+// not what PyTorch would run.
 FailureOr<eager::Model> torchModel(ModuleOp module) {
   for (func::FuncOp f : functionsOf(module))
     for (Operation &op : f.getBody().front())
       if (isa<GroupOp>(op))
         return emitError(module.getLoc())
                << "view torch: @" << f.getSymName()
-               << " is in kernel form; it is needed as it was imported";
+               << " is in kernel form; view torch needs the module as imported";
   if (!returnsLoss(module))
     return emitError(module.getLoc())
-           << "view torch: @forward returns no loss, so there is no backward "
-              "to keep anything for";
+           << "view torch: @forward returns no loss, so nothing is kept for a "
+              "backward pass";
   auto given = forwardAlone(module);
   if (failed(given))
     return failure();
@@ -316,7 +334,9 @@ FailureOr<eager::Model> torchModel(ModuleOp module) {
   return model;
 }
 
-/// Sets the checkpoints that the module's policy (`act.remat`) implies.
+/// Sets the checkpoints that the module's policy (`act.remat`) implies. PyTorch
+/// checkpoints a call of a function, so only policies whose recomputed part is
+/// one can be placed.
 static LogicalResult placeCheckpoints(ModuleOp module,
                                       eager::Options &options) {
   auto attr = module->getAttrOfType<StringAttr>("act.remat");

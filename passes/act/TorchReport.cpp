@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Turns a run of lib/Eager into a report. All bytes come from the run; this
+// file only places them on a timeline and names what is assumed.
 #include "act/Eager/AllocatorTrace.h"
 #include "act/Eager/Formulas.h"
 #include "dialects/act/Types.h"
@@ -11,6 +14,8 @@ using namespace mlir;
 namespace act {
 namespace {
 
+/// The report of one run. Moments of the run are numbered by operator; points
+/// of the timeline are the moments at which something is allocated.
 class Describer {
 public:
   Describer(ModuleOp module, const eager::Model &model,
@@ -37,6 +42,8 @@ private:
   std::map<int64_t, int64_t> points; // moment -> point of the timeline
 };
 
+// Parameters and gradients as PyTorch has them. The optimizer is not part of
+// this view. Ids and labels are i64.
 void Describer::persistent() {
   for (auto p : module.getOps<ParameterOp>())
     out.parametersBytes += byteSize(cast<RankedTensorType>(p.getType())) *
@@ -48,6 +55,8 @@ void Describer::persistent() {
     out.resident.push_back(r.bytes);
 }
 
+// Layers come from the configuration and not from what is saved: a layer inside
+// a checkpoint saves nothing and is still a row of the report.
 void Describer::saved() {
   std::map<int, report::Layer> layers;
   for (int64_t i = 0; i < model.config.layers; ++i) {
@@ -86,6 +95,7 @@ void Describer::timeline() {
   for (const eager::Allocation &a : run.allocations) {
     if (a.apart || !a.bytes)
       continue;
+    // A storage that dies between two points is alive until the later one.
     int64_t first = points.at(a.born);
     auto after = points.lower_bound(a.died);
     report::TimelinePoint &point = out.timeline[first];
@@ -125,6 +135,7 @@ PlacedTrace Describer::trace() const {
   return out;
 }
 
+// What the figure depends on and the module does not say.
 void Describer::notes() {
   std::string what = std::string("PyTorch eager, transformers' ") +
                      std::string(hf::name(model.config.family)) +
@@ -144,6 +155,7 @@ void Describer::notes() {
       "backward; what kernels borrow while they run is not counted");
 }
 
+// Formulas are derived value by value, so those of a layer are sums.
 void Describer::add(const eager::Formulas &f) {
   out.letters = f.letters;
   out.retained = {symbolic::Expr(f.retained), 0, true};

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Searches the largest sizes that fit on a card. A formula, if it applies,
+// finds the neighbourhood; every size that is reported has been measured on the
+// program written out for it.
 #include "passes/act/WhatIf.h"
 #include "act/Remat/Bytes.h"
 #include "dialects/act/Types.h"
@@ -62,6 +66,8 @@ LogicalResult Sized::enlarge(ModuleOp copy) const {
   return success();
 }
 
+// The formula comes from an enlarged copy. What does not change with s, t or b
+// (parameters, gradients, optimizer state) is one number.
 FailureOr<Sized> Sized::make(ModuleOp module, const WhatIfQuestion &question) {
   Sized out;
   out.module = module.clone();
@@ -104,7 +110,8 @@ std::optional<int64_t> Sized::formula(const std::string &letter,
   return *moving + fixed;
 }
 
-/// A copy in which the letter has that size; null if it does not fit.
+/// A copy in which the letter has that size; null if it does not fit. Sizes are
+/// only tried here, so diagnostics are not shown.
 OwningOpRef<ModuleOp> resized(ModuleOp module, const std::string &letter,
                               int64_t size) {
   ScopedDiagnosticHandler quiet(module.getContext(),
@@ -181,6 +188,8 @@ int64_t Sized::tokensPer(const std::string &letter) const {
   return tokens;
 }
 
+// The formula gives a first size at no cost. Then measuring decides: down while
+// the size does not fit, up while the next one does.
 LargestFit Sized::largest(const std::string &letter) const {
   LargestFit out;
   out.letter = letter;
@@ -220,7 +229,8 @@ LargestFit Sized::largest(const std::string &letter) const {
   return out;
 }
 
-/// A copy rematerialised under `policy`.
+/// A copy rematerialised under `policy`, by the pass itself, so that a policy
+/// means the same as on the command line.
 FailureOr<OwningOpRef<ModuleOp>> under(ModuleOp module,
                                        const std::string &policy) {
   OwningOpRef<ModuleOp> copy(module.clone());
@@ -370,8 +380,8 @@ Result<WhatIfQuestion> act::parseWhatIf(const std::string &text) {
 FailureOr<report::WhatIf> act::whatFits(ModuleOp module,
                                         const WhatIfQuestion &question) {
   if (kernelsFormed(module))
-    return emitError(module.getLoc())
-           << "kernels are formed for one size; what fits is asked before that";
+    return emitError(module.getLoc()) << "kernels are formed for one size; use "
+                                         "what-if before --form-kernels";
   auto earlier = module->getAttrOfType<StringAttr>("act.remat");
   std::vector<std::string> policies = {"none", "selective", "attention", "sqrt",
                                        "layer"};
@@ -379,8 +389,9 @@ FailureOr<report::WhatIf> act::whatFits(ModuleOp module,
     policies = {earlier ? earlier.getValue().str() : "as it is"};
   if (question.budget && policies.size() == 1)
     return emitError(module.getLoc())
-           << "what-if: a budget chooses what a training step runs again, and "
-           << (earlier ? "that is chosen already" : "this is none");
+           << "what-if: a budget chooses what a training step recomputes, but "
+           << (earlier ? "that is already chosen"
+                       : "this is not a training step");
 
   report::WhatIf out;
   out.deviceBytes = question.deviceBytes;
@@ -407,9 +418,8 @@ FailureOr<report::WhatIf> act::whatFits(ModuleOp module,
     out.policies.push_back(std::move(fit));
   }
   if (out.policies[0].largest.empty())
-    return emitError(module.getLoc())
-           << "has no dimension named s, t or b, so nothing "
-              "can be longer or more";
+    return emitError(module.getLoc()) << "the module has no dimension named s, "
+                                         "t or b, so no size can grow";
   if (question.budget) {
     auto row = budgetRow(module, question, out, programs[0]);
     if (failed(row))

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// What the index of kernels says about a kernel: its ops and shapes, the FLOPs
+// of its group, and the bytes that it reads and writes if each operand moves
+// once. Benchmarks divide what they measure by these.
 #include "dialects/act/Flops.h"
 #include "dialects/act/Types.h"
 #include "passes/act/LaunchBytes.h"

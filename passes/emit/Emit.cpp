@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// --emit: writes the artifact of a model. The module itself stays as it is,
+// since emitStep changes a clone.
 #include "act/Artifact/Format.h"
 #include "passes/emit/EmitStep.h"
 #include "passes/emit/Passes.h"
@@ -37,10 +40,9 @@ struct Emit : act::impl::EmitPassBase<Emit> {
     o.f32Products = f32Products;
     o.joinLaunches = joinLaunches;
     if (o.target.empty() && !f32Products.empty()) {
-      emitError(
-          getOperation()->getLoc(),
-          "f32-products is about a GPU's tensor cores: expected a target, "
-          "--target=sm_80, too");
+      emitError(getOperation()->getLoc(),
+                "f32-products applies to a GPU's tensor cores: expected a "
+                "target as well, such as --target=sm_80");
       return signalPassFailure();
     }
     auto step = emitStep(*copy, o);

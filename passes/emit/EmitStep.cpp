@@ -280,8 +280,8 @@ LogicalResult Emitter::lower(const Program &program) {
   return success();
 }
 
-/// Functions with equal text become one kernel. They are named only now, by the
-/// kernel's number and its first group.
+/// Functions with equal text become one kernel. Only here are they named, by
+/// the kernel's number and its first group.
 void Emitter::share() {
   std::map<std::string, uint32_t> known;
   for (Lowered &l : lowered)
@@ -405,7 +405,7 @@ LogicalResult Emitter::placeFunction(const std::string &as,
       f.launches.push_back(std::move(out));
     } else {
       const Lowered &group = loweredOf(launch, program);
-      // Shown in the plan, as it is memory that the step needs, but behind what
+      // Shown in the plan, as it is memory that the step needs, but after what
       // planArena has placed.
       artifact::Operand own;
       if (scratch)
@@ -575,7 +575,7 @@ void Emitter::join() {
 }
 
 /// Completes the module to kernel form, and checks that it can be what the mode
-/// asks for. A module in kernel form cannot be differentiated any more, so each
+/// asks for. A module in kernel form can no longer be differentiated, so each
 /// way to get there without a step has its own message.
 LogicalResult Emitter::prepare() {
   InputRange range = inputRange(module);

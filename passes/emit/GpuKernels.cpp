@@ -73,6 +73,9 @@ LogicalResult explain(std::vector<Diagnostic> errors,
 
 /// Values chosen at launch, such as the learning rate, are read from memory: a
 /// recorded launch that is replayed reads them anew.
+///
+///     gpu.func @k(%lr: f32)             gpu.func @k(%p: !tile.ptr<f32>)
+///                                         %lr = tile.load (view of %p)
 void passByPointer(gpu::GPUFuncOp kernel) {
   Block &entry = kernel.getBody().front();
   auto b = OpBuilder::atBlockBegin(&entry);
@@ -152,6 +155,7 @@ compile(ArrayRef<const LaunchKernel *> kernels, int64_t tightness,
   {
     HeldErrors held(context);
     auto compiled = tile::compileLaunched(*module, launched, options.ptx);
+    // What does not fit is converted again, unless blocks cannot be smaller.
     if (succeeded(compiled) &&
         (tightness < tile::tightest ||
          succeeded(tile::checkSharedMemory(*compiled, options.ptx.chip)))) {
@@ -241,6 +245,8 @@ void act::registerGpuKernelDialects(DialectRegistry &registry) {
               tensor::TensorDialect, tile::TileDialect>();
 }
 
+// Looks each launch up by its text, compiles all that are missing together, and
+// fills in what only the caller knows: names, and what is in the index.
 FailureOr<std::vector<tile::CompiledKernel>>
 act::compileGpuKernels(ArrayRef<LaunchKernel> kernels,
                        const GpuOptions &options, const tile::PtxCache &cache) {

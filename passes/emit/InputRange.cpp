@@ -7,7 +7,8 @@ using namespace mlir;
 
 namespace act {
 
-// `v`, traced through groups and reshapes.
+// `v`, traced through groups and reshapes: at a late stage an embedding is
+// inside a group, and the tokens are an operand of that group.
 static Value origin(Value v) {
   while (true) {
     if (auto argument = dyn_cast<BlockArgument>(v)) {
@@ -26,6 +27,8 @@ static Value origin(Value v) {
   }
 }
 
+// An index is valid if every table that it indexes has that row, so the bound
+// is the smallest table.
 InputRange inputRange(ModuleOp module) {
   InputRange range;
   auto lower = [](uint64_t &bound, uint64_t rows) {

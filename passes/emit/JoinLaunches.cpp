@@ -16,6 +16,8 @@ constexpr size_t farthest = 24;
 /// bytes each and at most 4 KB in total (PTX ISA, .param space of kernels).
 constexpr size_t mostLaunches = 16, mostOperands = 256;
 
+/// Two reads never conflict. Arena and host memory are one range each; in the
+/// other spaces the index says which tensor it is.
 bool overlap(const Operand &a, const Operand &b) {
   return a.space == b.space && (a.written || b.written) &&
          (a.space == Space::Arena || a.space == Space::Host ||
@@ -62,6 +64,8 @@ act::joinLaunches(const artifact::Function &f,
     int64_t own = kind(j);
     size_t begin = joined.size(), over = 0;
     auto stops = [&](uint32_t i) { return conflict(f.launches[i], launch); };
+    // Backwards: whatever it conflicts with must run before it, so the search
+    // ends there.
     for (size_t g = joined.size(); own >= 0 && g-- > 0 && over < farthest;) {
       over += joined[g].size();
       if (llvm::any_of(joined[g], stops))
@@ -96,6 +100,7 @@ artifact::Function act::withLaunches(
     launch.kernel = kernelOf(members);
     launch.name = nameOf(f, members);
     for (uint32_t i : members) {
+      // The joined kernel takes the arguments of its parts one after the other.
       llvm::append_range(launch.args, f.launches[i].args);
       now[i] = number;
     }
@@ -117,8 +122,9 @@ artifact::Function act::withLaunches(
       return llvm::any_of(f.launches[i].args,
                           [&](const Operand &o) { return overlap(o, all); });
     };
-    // No launch overtakes the first writer, but the last reader may have moved
-    // ahead of others.
+    // No launch overtakes the first writer, as that would be a conflict. But
+    // the last reader may have moved ahead of others, so look for the latest,
+    // back to a launch that stayed in order.
     uint32_t i = b.first;
     while (i <= b.last && !touches(i))
       ++i;

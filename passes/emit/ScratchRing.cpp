@@ -6,6 +6,7 @@
 
 using namespace act;
 
+// Kernels assume 16 bytes; this keeps the regions on whole cache lines.
 constexpr uint64_t alignment = 256;
 
 static uint64_t bytesOf(const FlatLaunch &launch) {

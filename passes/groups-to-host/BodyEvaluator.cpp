@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Clones an operation's body for several neighbouring points at once. Values
+// are evaluated on demand, from the yielded ones back to the operands, and once
+// each.
 #include "passes/groups-to-host/HostVectorizer.h"
 #include "passes/groups-to-host/Passes.h"
 
@@ -38,6 +42,8 @@ Value expand(OpBuilder &builder, Location loc, AffineExpr expr,
 
 } // namespace
 
+// A subscript that grows by 1 from lane to lane stays a scalar, Counting: the
+// access is then one vector. Any other that changes has a value per lane.
 SmallVector<Lanes> BodyEvaluator::subscripts(AffineMap map) {
   SmallVector<Lanes> result;
   Location loc = op.getLoc();
@@ -100,6 +106,7 @@ Value BodyEvaluator::toVector(Lanes lanes) {
   return arith::AddIOp::create(builder, loc, splat, ramp);
 }
 
+// One scalar load, one vector load, or a load for each lane.
 Lanes BodyEvaluator::load(Value memref, ArrayRef<Lanes> subscripts) {
   Location loc = op.getLoc();
   Type element = cast<MemRefType>(memref.getType()).getElementType();
@@ -129,6 +136,8 @@ Lanes BodyEvaluator::load(Value memref, ArrayRef<Lanes> subscripts) {
           vector::FromElementsOp::create(builder, loc, type, each)};
 }
 
+// Like load(). A store to one place from several lanes does not occur: outputs
+// depend on the lane dimension.
 void BodyEvaluator::store(Value memref, ArrayRef<Lanes> subscripts,
                           Value lanes) {
   Location loc = op.getLoc();
@@ -188,6 +197,9 @@ Value BodyEvaluator::getVector(Value bodyValue) {
   return toVector(get(bodyValue));
 }
 
+// What is the same in all lanes is computed once, as a scalar; an index plus
+// something uniform still counts. Everything else is cloned on vectors, which
+// elementwise ops allow.
 Lanes BodyEvaluator::evaluate(Operation *def, unsigned result) {
   if (auto index = dyn_cast<linalg::IndexOp>(def)) {
     bool counts = int64_t(index.getDim()) == laneDim && width > 1;
@@ -252,7 +264,8 @@ SmallVector<Value> act::loopBounds(linalg::LinalgOp op, OpBuilder &builder) {
   return bounds;
 }
 
-/// Exchanges blocks of 1, 2, 4, ... across the diagonal.
+/// Exchanges blocks of 1, 2, 4, ... across the diagonal: log2(n) rounds of n
+/// shuffles, where single elements would take n * n.
 void act::transposeSquare(OpBuilder &builder, Location loc,
                           SmallVectorImpl<Value> &square) {
   int64_t lanes = square.size();

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Upstream's one-shot bufferization, with the kernel ABI around it: before it,
+// results become output arguments, and the ops that make a result write there;
+// after it, copies and loop-carried buffers take a form that allocates nothing.
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -21,6 +25,12 @@ MemRefType contiguous(RankedTensorType type) {
   return MemRefType::get(type.getShape(), type.getElementType());
 }
 
+/// Gives each result memory: an argument that it replaces, or a new one.
+///
+///     func @f(%x) -> tensor<8xf32> { %e = empty  %y = generic outs(%e) .. }
+///     func @f(%x, %out)            { %e = to_tensor %out  .. outs(%e) .. }
+///
+/// The final copy of %y to %out is then one onto itself, and disappears.
 class OutParameters {
 public:
   OutParameters(func::FuncOp func) : func(func), builder(func.getContext()) {}
@@ -168,7 +178,10 @@ void copiesToLinalg(func::FuncOp func) {
 }
 
 /// A loop-carried tensor that is new in every iteration would need a buffer per
-/// iteration; its value is copied into the initial one instead.
+/// iteration; its value is copied into the initial one instead:
+///
+///     scf.for iter_args(%c = %init) { .. %new ..  yield %new }
+///     scf.for { .. %init .. copy %new to %init }
 LogicalResult carryInOneBuffer(scf::ForOp loop, IRRewriter &rewriter) {
   for (unsigned i = 0; i < loop.getNumRegionIterArgs(); ++i) {
     BlockArgument carried = loop.getRegionIterArg(i);
@@ -206,7 +219,9 @@ struct BufferizeHostKernel
         return signalPassFailure();
       bufferization::OneShotBufferizationOptions options;
       options.bufferAlignment = 64;
-      options.allowReturnAllocsFromLoops = true; // see carryInOneBuffer
+      // Bufferization may return a new buffer from each iteration;
+      // carryInOneBuffer removes that.
+      options.allowReturnAllocsFromLoops = true;
       options.setFunctionBoundaryTypeConversion(
           bufferization::LayoutMapOption::IdentityLayoutMap);
       bufferization::BufferizationState state;

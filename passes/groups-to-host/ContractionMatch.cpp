@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Recognises a product by its body and maps. The factors may be any
+// expressions; what counts is which iteration dimensions they depend on.
 #include "passes/groups-to-host/ContractionMatch.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/SmallBitVector.h"
@@ -66,6 +69,7 @@ act::matchContraction(linalg::LinalgOp linalgOp) {
   if (!collectDims(result.lhs, op, inLhs) ||
       !collectDims(result.rhs, op, inRhs))
     return std::nullopt;
+  // Each dimension must be of one of the header's four kinds.
   AffineMap out = op.getIndexingMapsArray().back();
   if (!out.isProjectedPermutation())
     return std::nullopt;

@@ -1,4 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Upstream's SCF tiling tiles each root. This file chooses the roots, the ops
+// that share a root's loop, and the producers that move into it.
+//
+//     %m = linalg.generic (max of a row)         scf.forall (%row)
+//     %y = linalg.generic (exp(x - m))     ->      %m1 = .. of the row
+//                                                  %y1 = .. of the row
+//
+// A producer that two loops read is computed in both.
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
@@ -32,7 +41,15 @@ Value underlying(Value value) {
 }
 
 /// slice(insert(source, dest)) where the slice takes part of dimensions that
-/// the insertion covers whole: insert(slice(source), slice(dest)).
+/// the insertion covers whole: insert(slice(source), slice(dest)). One row of
+/// two halves:
+///
+///     %y = insert_slice %half into %x[0, 0] [4096, 32]
+///     %r = extract_slice %y[%i, 0] [1, 64]
+///
+///     %h = extract_slice %half[%i, 0] [1, 32]
+///     %d = extract_slice %x[%i, 0] [1, 64]
+///     %r = insert_slice %h into %d[0, 0] [1, 32]
 LogicalResult sliceThroughInsert(RewriterBase &rewriter,
                                  tensor::ExtractSliceOp slice,
                                  tensor::InsertSliceOp insert) {
@@ -212,12 +229,15 @@ private:
     });
   }
 
+  /// Tiles `root` into a loop, then pulls companions and producers into it.
   LogicalResult distribute(linalg::LinalgOp root) {
     done.insert(root);
     SmallVector<int64_t> sizes = act::chooseTileSizes(root);
     if (llvm::all_of(sizes, [](int64_t size) { return size == 0; }))
       return success(); // nothing to distribute
     SmallVector<Companion> companions;
+    // At the anchor all operands of companions are available. A root that some
+    // computation reads must stay before it, without companions.
     if (!isUsedBefore(root, anchor())) {
       companions = findCompanions(root, sizes);
       root->moveBefore(anchor());
@@ -383,6 +403,7 @@ private:
   LogicalResult fuseProducers() {
     llvm::SmallPtrSet<Operation *, 8> refused;
     while (true) {
+      // Equal slices become one, so the producer is computed once for both.
       DominanceInfo dominance(func);
       eliminateCommonSubExpressions(rewriter, dominance, loop());
       Operation *latest = nullptr;

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// LLVM for the host, and a linker. The kernel ABI allows no allocation and no
+// runtime library, so undefined symbols are checked before linking: an
+// unexpected call is an error here, not where the object is loaded.
 #include "passes/groups-to-host/EmitSharedObject.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -41,6 +45,8 @@ createMachine(const act::HostTarget &target) {
   if (!found)
     return nullptr;
   llvm::TargetOptions options;
+  // A product and a sum are fused only where the source says fma, or bits would
+  // depend on the target.
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(
       llvm::Triple(llvm::sys::getDefaultTargetTriple()), target.cpu,
@@ -123,6 +129,8 @@ bool isLibrarySymbol(StringRef name) {
   return known.contains(name);
 }
 
+/// Rejects symbols that no object defines and the C library does not have among
+/// the functions that neither allocate nor print.
 LogicalResult checkUndefined(ArrayRef<std::vector<char>> objects, Location loc,
                              ArrayRef<StringRef> also) {
   llvm::StringSet<> defined;
@@ -182,6 +190,7 @@ act::describeTarget(StringRef cpu, StringRef features, Location loc) {
   info.reset(found->createMCSubtargetInfo(
       llvm::Triple(llvm::sys::getDefaultTargetTriple()), target.cpu,
       list.getString()));
+  // Whole registers: LLVM prefers 256 bits on many CPUs that have 512.
   if (info->checkFeatures("+avx512f")) {
     target.vectorBits = 512;
     list.AddFeature("prefer-256-bit", false);
@@ -209,6 +218,7 @@ FailureOr<std::vector<char>> act::emitObject(ModuleOp module,
       continue;
     function.addFnAttr("target-cpu", target.cpu);
     function.addFnAttr("target-features", target.features);
+    // Without both, LLVM may split 512-bit vectors in two.
     function.addFnAttr("min-legal-vector-width",
                        std::to_string(target.vectorBits));
     function.addFnAttr("prefer-vector-width",

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Functions of f32 become upstream's polynomials, which need no library and
+// work on vectors; those without an accurate one stay calls of libm. 16-bit
+// floats are computed in f32. passes/tile-to-nvvm/ExpandGpuMath.cpp uses the
+// same polynomials.
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Compiles all kernels of a module: equal ones once, those in the cache not at
+// all, the rest in parallel. Passes run on one nested module per kernel, so
+// they may run at once, too.
 #include "passes/groups-to-host/HostKernels.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
@@ -44,6 +48,8 @@ void buildPipeline(OpPassManager &pm) {
   pm.addPass(act::createWrapHostKernelPass());
 }
 
+/// What a function may take and return (README.md). Later passes rely on static
+/// shapes and known types.
 LogicalResult checkSignature(func::FuncOp func) {
   if (func.isDeclaration() || !func.getBody().hasOneBlock())
     return func.emitOpError("must have a body of one block to be a kernel");
@@ -117,6 +123,8 @@ struct Entries {
                                  ///< compiled, so that several may be at once
 };
 
+/// The text with a fixed name, the target and the vector width make the symbol
+/// and the key.
 FailureOr<Entries> collect(ModuleOp kernels, const act::HostTarget &target,
                            const act::KernelCache &cache) {
   OpBuilder builder(kernels.getContext());
@@ -137,6 +145,8 @@ FailureOr<Entries> collect(ModuleOp kernels, const act::HostTarget &target,
                    builder.getI64IntegerAttr(target.vectorBits));
     builder.setInsertionPointToStart(inner.getBody());
     auto clone = cast<func::FuncOp>(builder.clone(*func));
+    // Names are no part of the text: kernels that differ by name only are
+    // equal.
     clone.setPublic();
     clone.setSymName("kernel");
     std::string text = about + act::textForKey(clone);
@@ -193,6 +203,7 @@ void act::buildHostToLLVMPipeline(OpPassManager &pm) {
   pm.addPass(createLowerAffinePass());
   pm.addPass(createSCFToControlFlowPass());
   ConvertVectorToLLVMPassOptions vectorOptions;
+  // The order of additions is part of the contract.
   vectorOptions.reassociateFPReductions = false;
   vectorOptions.force32BitVectorIndices = true;
   pm.addPass(createConvertVectorToLLVMPass(vectorOptions));

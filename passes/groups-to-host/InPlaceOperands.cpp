@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Looks for results with `act.inplace` whose elementwise op reads the operand
+// that they replace, with the same map.
 #include "passes/groups-to-host/InPlaceOperands.h"
 #include "passes/groups-to-host/Passes.h"
 
@@ -42,6 +45,8 @@ linalg::GenericOp moveInput(linalg::GenericOp op, unsigned from, unsigned to) {
 
 } // namespace
 
+// Only where the maps are equal: an op that reads the operand transposed still
+// needs the old values after it has written some.
 void act::readInPlaceOperandsThroughOutputs(func::FuncOp func) {
   Operation *terminator = func.getBody().front().getTerminator();
   for (unsigned i = 0; i < func.getNumArguments(); ++i) {

@@ -34,6 +34,8 @@ public:
     if (auto attr = op->getParentOfType<ModuleOp>()->getAttrOfType<IntegerAttr>(
             "act.vector_bits"))
       bits = attr.getInt();
+    // Accumulators, two vectors of B and one of A fit in the registers: 8 * 2 +
+    // 3 of AVX-512's 32, 6 * 2 + 3 of AVX2's 16.
     lanes = bits / element.getIntOrFloatBitWidth();
     vectors = 2;
     rows = bits >= 512 ? 8 : 6;
@@ -82,6 +84,7 @@ private:
     b.setInsertionPoint(loop.getBody()->getTerminator());
     return loop.getInductionVar();
   }
+  /// A loop over blocks of `step`; none if there is only one.
   Value block(unsigned d, int64_t step) {
     if (!ShapedType::isDynamic(ranges[d]) && ranges[d] <= step)
       return zero;
@@ -128,6 +131,7 @@ private:
     return true;
   }
 
+  /// Blocks of about equal size: 300 columns are two of 160, not 256 and 44.
   void chooseTiles() {
     auto fit = [&](unsigned d, int64_t limit, int64_t unit) {
       if (ShapedType::isDynamic(ranges[d]))
@@ -212,6 +216,8 @@ private:
     });
   }
 
+  /// Panels of NR columns, so that the inner loop reads B from front to back:
+  /// [panel][k][NR].
   void packB(Value nc, Value nSize, Value kc, Value kSize) {
     OpBuilder::InsertionGuard guard(b);
     packedB = buffer({NC / NR, KC, NR});
@@ -227,6 +233,7 @@ private:
       packStraight(panel, from, width, kc, kSize);
   }
 
+  /// Rows of B are contiguous: a panel's row is a piece of it.
   void packStraight(Value panel, Value from, Value width, Value kc,
                     Value kSize) {
     Value i = enter(zero, kSize, 1);
@@ -295,6 +302,8 @@ private:
     return result;
   }
 
+  /// The lanes of vector `v` in row `r` that are elements of the result. A
+  /// masked access neither reads nor writes beyond the edge.
   Value mask(const Tile &tile, int64_t r, int64_t v) {
     Value valid =
         v ? sub(tile.columnCount, index(v * lanes)) : tile.columnCount;
@@ -307,6 +316,15 @@ private:
     return vector::CreateMaskOp::create(b, loc, type, valid);
   }
 
+  /// The two inner loops, over panels of B and rows of A, and the product:
+  ///
+  ///     acc[r][v] = masked load of the result
+  ///     for k:  b[v] = B[panel][k][v]
+  ///             for r:  acc[r][v] = fma(broadcast A[r][k], b[v], acc[r][v])
+  ///     masked store
+  ///
+  /// Accumulators start from the result in memory: each block of k continues
+  /// the chain of the one before it, so KC does not affect the bits.
   void multiply(Value mc, Value mSize, Value nc, Value nSize, Value kSize) {
     AffineExpr s = b.getAffineSymbolExpr(0), p = b.getAffineSymbolExpr(1);
     Value panels = affineOf(s.ceilDiv(NR), {nSize});

@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Parallel loops become a number: block i executes the i-th run of iterations.
+// The runtime calls blocks in any order, from any thread. So a kernel has
+// several blocks only if nothing outside its loops must happen once, iterations
+// share no temporary, and no loop writes what another touches. Otherwise its
+// loops run in order in one block.
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/groups-to-host/Passes.h"
@@ -69,6 +75,8 @@ Value memoryOf(Value value) {
   return value;
 }
 
+/// The memory that a loop reads and writes, each as the buffer behind its
+/// views.
 void collectUses(Operation *loop, llvm::SmallPtrSetImpl<Value> &read,
                  llvm::SmallPtrSetImpl<Value> &written) {
   loop->walk([&](Operation *op) {
@@ -90,6 +98,8 @@ void collectUses(Operation *loop, llvm::SmallPtrSetImpl<Value> &read,
   });
 }
 
+/// Whether no loop writes what another touches: their blocks may then run at
+/// the same time.
 bool areIndependent(ArrayRef<Loop> loops) {
   for (const Loop &first : loops)
     for (const Loop &second : loops) {
@@ -136,6 +146,8 @@ public:
     builder.setInsertionPointToStart(&entry);
     block = arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
                                        block64);
+    // Several loops take consecutive ranges of blocks, so they run at the same
+    // time too.
     bool parallel = !loops.empty() && !worksOutside(func) &&
                     !sharesTemporaries(func) && areIndependent(loops);
     int64_t grid = 0;
@@ -176,6 +188,8 @@ private:
     return success();
   }
 
+  /// `loop` as blocks from `first` on. If other loops have blocks too
+  /// (`shared`), a guard runs this one only in its own.
   void lowerToBlocks(Loop &loop, int64_t first, bool shared) {
     Location loc = loop.op.getLoc();
     builder.setInsertionPoint(loop.op);
@@ -215,7 +229,10 @@ private:
     loop.op.erase();
   }
 
-  /// Row-major: the last dimension changes fastest.
+  /// Row-major: the last dimension changes fastest. A loop over (4, 8) with
+  /// steps of (16, 32) is
+  ///
+  ///     %i = %number / 8 * 16     %j = %number % 8 * 32
   void inlineBody(Loop &loop, Value number, OpBuilder &body) {
     Location loc = loop.op.getLoc();
     auto index = [&](int64_t value) -> Value {

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Kernels allocate nothing, so each allocation gets a fixed offset in the
+// thread's scratch, or is on the stack if it is small. An allocation in a loop
+// has one place for all iterations. A dynamic size, as of a tile at the edge,
+// takes the room of its constant upper bound.
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "passes/groups-to-host/Passes.h"
 
@@ -49,6 +54,7 @@ struct PlaceHostBuffers
     SmallVector<std::pair<Value, int64_t>> views; // base placeholder, offset
     Value scratch;
     for (memref::AllocOp alloc : allocs) {
+      // Offsets are not reused: every buffer keeps its own.
       MemRefType type = alloc.getType();
       if (!type.getLayout().isIdentity() ||
           !type.getElementType().isIntOrFloat())
@@ -80,6 +86,7 @@ struct PlaceHostBuffers
             builder, loc, type.hasStaticShape() ? whole : flat, ValueRange{},
             builder.getI64IntegerAttr(kAlignment));
       } else {
+        // Before the block's number, which is the last argument.
         if (!scratch)
           scratch =
               entry.insertArgument(entry.getNumArguments() - 1, bytes, loc);

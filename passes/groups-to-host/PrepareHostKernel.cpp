@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Brings kernels of any origin to one form, so that later passes need to know
+// linalg.generic and fills only: elementwise ops are in their consumer,
+// booleans are bytes, reshapes are at the function's border, and (b, s) is one
+// dimension of rows.
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -36,7 +41,10 @@ void useAsBit(OpBuilder &builder, Location loc, Value byte) {
 }
 
 /// Vectors of i1 are packed in LLVM while our tensors hold a byte per element,
-/// so everything in memory becomes i8 and only values in registers stay i1.
+/// so everything in memory becomes i8 and only values in registers stay i1:
+///
+///     linalg.generic ins(%m : tensor<8xi8>) ..  {
+///       ^bb0(%byte: i8, ..):  %bit = arith.trunci %byte : i8 to i1 ..
 void convertBoolTensors(func::FuncOp func) {
   OpBuilder builder(func.getContext());
   func.walk([&](Operation *op) {
@@ -97,6 +105,7 @@ void convertBoolTensors(func::FuncOp func) {
   func.setFunctionType(FunctionType::get(func.getContext(), inputs, results));
 }
 
+/// linalg.fill stays: bufferization and fusion know it as an initial value.
 LogicalResult generalize(func::FuncOp func) {
   SmallVector<linalg::LinalgOp> named;
   func.walk([&](linalg::LinalgOp op) {
@@ -112,6 +121,7 @@ LogicalResult generalize(func::FuncOp func) {
   return success();
 }
 
+/// Not worth repeating: functions, and what takes as long.
 bool isExpensive(Operation *op) {
   return op->getName().getDialectNamespace() == "math" ||
          isa<arith::DivFOp, arith::RemFOp>(op);
@@ -144,6 +154,7 @@ bool shouldFuse(OpOperand *operand) {
                        [](Operation &op) { return isExpensive(&op); });
 }
 
+/// Upstream's fusion, with this file's choice of what to fuse.
 LogicalResult fuseElementwise(func::FuncOp func) {
   MLIRContext *context = func.getContext();
   RewritePatternSet patterns(context);
@@ -218,7 +229,9 @@ unsigned commonLeadingDims(linalg::LinalgOp op) {
 }
 
 /// Collapses the leading dimensions that all operations share, when the
-/// reshapes this makes cancel everywhere but at the function's border.
+/// reshapes this makes cancel everywhere but at the function's border. Whether
+/// they cancel shows only afterwards, so it is done on a clone, which replaces
+/// the module if it works out.
 void collapseLeadingDims(ModuleOp module) {
   auto collapsed = OwningOpRef<ModuleOp>(module.clone());
   func::FuncOp func = *collapsed->getOps<func::FuncOp>().begin();

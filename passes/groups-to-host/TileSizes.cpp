@@ -8,6 +8,8 @@ using namespace mlir;
 using act::Cone;
 using act::DimMap;
 
+// A producer that is reached on two paths keeps a dimension only if both agree
+// on it. What changes is visited again, since its own producers may change too.
 Cone act::collectCone(linalg::LinalgOp root) {
   Cone cone;
   DimMap identity;
@@ -59,6 +61,8 @@ static int64_t iterations(linalg::LinalgOp op) {
   return count;
 }
 
+// A product's multiply-adds run in vectors out of registers, so they count
+// less.
 int64_t act::workOf(linalg::LinalgOp op) {
   int64_t each = 1;
   for (Operation &inner : op.getBlock()->without_terminator())
@@ -123,6 +127,8 @@ private:
     return true;
   }
 
+  /// If a product is anywhere in the cone, its M and N decide: it has most of
+  /// the work. Each tile is packed and multiplied by itself.
   void tileProduct(linalg::LinalgOp op, const act::Contraction &product,
                    const DimMap &dims) {
     auto rootDim = [&](unsigned loop) -> int64_t {
@@ -140,6 +146,8 @@ private:
         sizes[d] = 1;
         blocks *= ranges[d];
       }
+    // Large tiles read their operands less often; below 16 tiles there would be
+    // too few blocks for the threads.
     int64_t tileM = 256, tileN = 256;
     auto count = [&] {
       int64_t total = blocks;

@@ -1,4 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Loops for any linalg.generic on memory. One dimension gets the lanes, the
+// others become scalar loops around it:
+//
+//     parallel lanes    each lane is one element of the result
+//     reduction lanes   32 partial results, folded at the end
+//     squares           an operand is contiguous along another dimension: it is
+//                       read there, and 16 x 16 are transposed in registers
+//     points            no dimension suits: one element at a time
+//
+// BodyEvaluator makes the body of each from the same code.
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "passes/groups-to-host/HostVectorizer.h"
 #include "passes/groups-to-host/Passes.h"
@@ -11,9 +22,10 @@ namespace {
 
 /// Number of partial results of a reduction along its contiguous dimension. It
 /// is the same for every target, element type and body: the order of additions
-/// must not depend on what else the loop computes.
+/// must not depend on what else the loop computes. Several vectors of a target
+/// are independent chains, which hide the latency of an addition.
 constexpr int64_t kReductionLanes = 32;
-constexpr int64_t kLanes = 16;
+constexpr int64_t kLanes = 16; // f32 in 512 bits
 
 bool isParallel(linalg::GenericOp op, unsigned d) {
   return op.getIteratorTypesArray()[d] == utils::IteratorType::parallel;
@@ -55,7 +67,8 @@ int64_t accessCost(linalg::GenericOp op, unsigned d) {
 }
 
 /// The operations that fold a new value into each accumulator, if all of them
-/// may be reordered into partial results.
+/// may be reordered into partial results. Partial results start from the
+/// neutral element, and nothing else may read an accumulator in between.
 bool findCombiners(linalg::GenericOp op, SmallVectorImpl<Operation *> &found) {
   Block *body = op.getBody();
   for (unsigned i = 0; i < op.getNumDpsInits(); ++i) {
@@ -75,6 +88,8 @@ bool findCombiners(linalg::GenericOp op, SmallVectorImpl<Operation *> &found) {
   return true;
 }
 
+/// Functions that host-expand-math leaves to libm: those without a polynomial,
+/// and all of f64.
 bool isLibraryCall(Operation &op) {
   if (isa<math::SqrtOp, math::RsqrtOp, math::FmaOp, math::AbsFOp, math::FloorOp,
           math::CeilOp, math::CopySignOp>(op))
@@ -85,6 +100,8 @@ bool isLibraryCall(Operation &op) {
   return !polynomial || op.getResult(0).getType().isF64();
 }
 
+/// Whether the body has a form on vectors. A body with a gather has: its loads
+/// may be done lane by lane.
 bool canVectorize(linalg::GenericOp op) {
   for (Operation &inner : op.getBody()->without_terminator()) {
     if (isa<linalg::IndexOp, memref::LoadOp, arith::ConstantOp>(inner))
@@ -137,6 +154,9 @@ private:
     return arith::ConstantIndexOp::create(rewriter, loc, value);
   }
 
+  /// The dimension whose lanes cost least: mostly one along which all operands
+  /// are contiguous. -1: the body has no vector form or no dimension is long
+  /// enough. The target plays no part, so bits do not depend on it.
   void chooseLaneDim() {
     if (!canVectorize(op))
       return;
@@ -145,6 +165,7 @@ private:
     int64_t best = 1 << 20, bestSize = 0;
     for (unsigned d = 0; d < ranges.size(); ++d) {
       bool dynamic = ShapedType::isDynamic(ranges[d]);
+      // Too short for a vector.
       if (!dynamic && ranges[d] < 8)
         continue;
       bool parallel = isParallel(op, d);
@@ -182,6 +203,7 @@ private:
   /// other dimension and transposed in registers.
   void chooseCrossDim() {
     Block *body = op.getBody();
+    // The body is cloned for each of 16 rows, so it must be short.
     if (laneDim < 0 || op.getNumReductionLoops() ||
         body->getOperations().size() > 12)
       return;
@@ -206,6 +228,8 @@ private:
       crossDim = cross;
   }
 
+  /// Squares as far as both dimensions go, then the rest in rows of lanes and
+  /// in single points.
   void emitSquares() {
     Value laneWhole = wholeVectors(zero, bounds[laneDim], kLanes);
     Value crossWhole = wholeVectors(zero, bounds[crossDim], kLanes);
@@ -231,6 +255,9 @@ private:
     emitPoints(1);
   }
 
+  /// 16 x 16 points. Operands that are contiguous along the cross dimension are
+  /// read in 16 rows along it; transposed, row c has the lanes of cross
+  /// position c. The other operands are read along the lanes as always.
   void emitSquare() {
     Value lane = ivs[laneDim], cross = ivs[crossDim];
     auto shifted = [&](Value base, int64_t by) -> Value {
@@ -290,6 +317,8 @@ private:
             {getAsOpFoldResult(bound), getAsOpFoldResult(from)}));
   }
 
+  /// Lanes are elements of the result, each with a sum of its own. So the width
+  /// of a vector changes no bit, and the remainder takes narrower ones.
   void emitLaneParallel() {
     int64_t range = ranges[laneDim];
     SmallVector<int64_t> widths;
@@ -476,6 +505,8 @@ private:
       ivs[d] = zero;
     ivs[laneDim] = zero;
     BodyEvaluator finish(op, rewriter, ivs, laneDim, 1);
+    // The initial value and the elements that filled no vector come first, then
+    // the tree's value.
     for (unsigned i = 0; i < count; ++i) {
       BlockArgument arg = op.getRegionOutputArgs()[i];
       Value tree = state[i];

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Lowers each linalg op on memory: a matrix product by LowerContraction.cpp,
+// where its memory suits that, everything else by VectorizeGeneric.cpp.
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "passes/groups-to-host/HostVectorizer.h"
 #include "passes/groups-to-host/Passes.h"

@@ -1,4 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The exported function of a kernel:
+//
+//     void name(void *const *args, int64_t block) {
+//       name.body(args[0], args[1], *args[2], .., block);
+//     }
+//
+// Tensors are passed as pointers, a scalar as a pointer to its slot. The body
+// is inlined. It is a function of its own because only arguments can be marked
+// as not overlapping.
 #include "passes/groups-to-host/Passes.h"
 
 namespace act {

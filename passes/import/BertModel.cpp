@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+//
 // bert: three embeddings, layer norm after each block, attention to every token
 // that the mask allows.
 #include "passes/import/ModelBuilder.h"
@@ -63,6 +64,7 @@ static Value predict(ModelBuilder &m, Value x, Value table) {
   x = m.layerNorm("transform_norm", path + "transform.LayerNorm", x);
   if (!m.config.tied)
     table = m.parameter("decoder", path + "decoder.weight", {"V", "h"});
+  // transformers saves this bias under two names.
   Value decoderBias = m.parameter("decoder_bias", path + "bias", {"V"},
                                   InitKind::Zeros, {path + "decoder.bias"});
   return m.plainLinear("logits", x, table, decoderBias, "V");

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps that model families share.
+//
+// The steps that model families share. Values are named by what they are
+// ("scores", "context"), which makes the printed module readable.
 #include "passes/import/ModelBuilder.h"
 #include <cmath>
 
@@ -80,6 +82,7 @@ Value ModelBuilder::add(StringRef name, Value x, Value y) {
   return AddOp::create(b, at(name), x.getType(), x, y);
 }
 
+// The site and the layer's number make the random bits of each call differ.
 Value ModelBuilder::dropout(StringRef name, Value x, double p, int64_t id) {
   if (!options.train || p == 0)
     return x;
@@ -125,6 +128,9 @@ Value ModelBuilder::visibleMask(Visible visible) {
   return mask;
 }
 
+// In primitives, as the framework runs it: FuseAttention recognises them, and
+// without it the module shows what eager attention keeps. Keys and values are
+// expanded to all query heads, so products have equal heads on both sides.
 Value ModelBuilder::attention(Value q, Value k, Value v, Visible visible,
                               int64_t dropoutSite) {
   StringRef s = sequence(), kv = kvHeads();
@@ -138,6 +144,7 @@ Value ModelBuilder::attention(Value q, Value k, Value v, Visible visible,
   q = TransposeOp::create(b, at("q"), byHead("a", s, "d"), q, swap);
   k = TransposeOp::create(b, at("k"), byHead(kv, s, "d"), k, swap);
   v = TransposeOp::create(b, at("v"), byHead(kv, s, "d"), v, swap);
+  // Grouped heads: each key head serves several query heads.
   if (kv != "a") {
     k = ExpandOp::create(b, at("k_all"), byHead("a", s, "d"), k);
     v = ExpandOp::create(b, at("v_all"), byHead("a", s, "d"), v);
@@ -155,6 +162,7 @@ Value ModelBuilder::attention(Value q, Value k, Value v, Visible visible,
                            -std::numeric_limits<double>::infinity());
     scores = SelectOp::create(b, at("masked"), square, mask, scores, never);
   }
+  // exp(-inf) is 0, so a hidden key has no weight.
   Value p = SoftmaxOp::create(b, at("probabilities"), scores,
                               uint64_t(square.getRank() - 1));
   p = dropout("dropped", p, config.attentionDropout, dropoutSite);

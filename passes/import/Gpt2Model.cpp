@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+//
 // gpt2: learned positions, layer norm before each block, one product for query,
 // key and value, weights stored [in, out].
 #include "passes/import/ModelBuilder.h"

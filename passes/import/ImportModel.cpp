@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Builds a module by the function of its family, and verifies it. Only errors
+// of sizes can be left then, and they are returned as an error of the config.
 #include "passes/import/ImportModel.h"
 #include "dialects/act/Dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+//
 // Interprets options for a given config and rejects those it cannot support.
 #include "passes/import/ModelBuilder.h"
 #include "llvm/ADT/StringExtras.h"
@@ -19,6 +20,8 @@ bool dropsAnywhere(const hf::ModelConfig &c, const ImportOptions &o) {
   return dropsInLayers(c, o) || (o.train && c.embeddingDropout > 0);
 }
 
+// A letter stands for one meaning. If all heads have keys of their own, the
+// number of key heads is a, so formulas have no k.
 std::vector<std::pair<std::string, int64_t>>
 dimensionLetters(const hf::ModelConfig &c, const ImportOptions &o) {
   std::vector<std::pair<std::string, int64_t>> letters;
@@ -71,6 +74,8 @@ std::string layerPathOf(const hf::ModelConfig &c) {
   return bare ? "layers.{l}." : "model.layers.{l}.";
 }
 
+// "c" is no short form: gpt2 has c_attn, c_fc and two c_proj, so it would name
+// some of them and not others.
 bool namesModule(llvm::StringRef target, llvm::StringRef path) {
   auto ends = [&](llvm::StringRef name) {
     return path == name || path.ends_with(("." + name).str());
@@ -94,6 +99,7 @@ std::vector<std::string> loraTargets(const hf::ModelConfig &c,
   return {"q", "v"};
 }
 
+// The size of a dimension that is a product of letters and numbers: 3*a*d.
 static int64_t sizeOf(llvm::StringRef dim, const hf::ModelConfig &c,
                       const ImportOptions &o) {
   llvm::SmallVector<llvm::StringRef> terms;
@@ -114,6 +120,8 @@ static Error fail(llvm::StringRef option, const llvm::Twine &message) {
   return Error{message.str(), ("--" + option).str()};
 }
 
+// Rope has a value at any position, so a longer sequence is only a warning;
+// learned positions end with their table.
 static Status checkShape(const hf::ModelConfig &c, const ImportOptions &o,
                          std::vector<std::string> &warnings) {
   auto natural = [](llvm::StringRef option, int64_t value) -> Status {
@@ -144,8 +152,9 @@ static Status checkShape(const hf::ModelConfig &c, const ImportOptions &o,
   if (!o.packed)
     return ok();
   if (c.family == hf::Family::Bert)
-    return fail("packed", "a bert attends by attention_mask and cannot be "
-                          "packed; act-run --attention-mask hides its padding");
+    return fail("packed",
+                "a bert attends by attention_mask and cannot be packed; use "
+                "act-run --attention-mask to hide its padding");
   if (o.attentionMask)
     return fail(
         "attention-mask",
@@ -163,6 +172,8 @@ static Status checkShape(const hf::ModelConfig &c, const ImportOptions &o,
   return ok();
 }
 
+// A product of two LoRA matrices has at most the rank of the weight's smaller
+// dimension; a larger one would only add parameters.
 static Status checkLora(const hf::ModelConfig &c, const ImportOptions &o) {
   if (!o.loraRank) {
     if (o.loraAlpha)
@@ -207,7 +218,7 @@ static Status checkSymbolic(const hf::ModelConfig &c, const ImportOptions &o,
     known += (known.empty() ? "" : ", ") + letter;
   for (const std::string &letter : o.symbolic)
     if (letter == "k" && c.kvHeads == c.heads)
-      warnings.push_back("--symbolic k: heads of keys are as many as those of "
+      warnings.push_back("--symbolic k: there are as many heads of keys as of "
                          "queries, and both are named a");
     else if (llvm::none_of(letters, [&](auto &l) { return l.first == letter; }))
       return fail("symbolic", "expected letters of " + known + ", found " +
@@ -224,11 +235,10 @@ Status checkOptions(const hf::ModelConfig &c, const ImportOptions &o,
   if (auto s = checkSymbolic(c, o, warnings); !s)
     return s;
   if (o.train && c.head == hf::Head::HiddenStates)
-    return fail("mode",
-                "the config's architectures name a bare " +
-                    llvm::Twine(std::string(hf::name(c.family))) +
-                    ", which has no loss to train; expected infer, or a "
-                    "config of a model with a head");
+    return fail("mode", "the config's architectures name a bare " +
+                            llvm::Twine(std::string(hf::name(c.family))) +
+                            ", which has no loss to train; expected --mode "
+                            "infer, or the config of a model with a head");
   if (o.kvCache && o.train)
     return fail("kv-cache", "needs --mode infer: a training step attends to "
                             "whole sequences");

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+//
 // llama, mistral and qwen2: rms norm before each block, rope, grouped keys,
 // gated mlp.
 #include "passes/import/ModelBuilder.h"
@@ -10,6 +11,7 @@ namespace act {
 // Dropout's call sites.
 static constexpr int64_t probabilitiesSite = 0;
 
+// The tables are the same for all layers, so @forward computes them once.
 static void shareRope(ModelBuilder &m) {
   const hf::ModelConfig &c = m.config;
   OpBuilder &b = m.b;

@@ -1,5 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Types, parameters and functions. Computation.cpp has the computation.
+//
+// Types, parameters and functions. Computation.cpp has the computation. A model
+// is built as
+//
+//     act.parameter ..                      all, at first use (declare)
+//     func.func private @layer(%x, ..)      beginLayer .. endLayer
+//     func.func @forward(%tokens, ..) {     beginForward
+//       %y = act.repeat @layer ..           repeat
+//     }                                     endForward
 #include "passes/import/ModelBuilder.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -56,6 +64,8 @@ Location ModelBuilder::at(StringRef name) {
   return NameLoc::get(b.getStringAttr(name));
 }
 
+// A dimension's name stays with the type, also where it has a size: formulas
+// are derived from names. A product with a symbolic letter is dynamic.
 RankedTensorType ModelBuilder::type(ArrayRef<StringRef> dims, Type of) {
   SmallVector<int64_t> shape;
   SmallVector<std::string> names;
@@ -86,6 +96,8 @@ RankedTensorType ModelBuilder::perToken(ArrayRef<StringRef> dims, Type of) {
   return type(all, of);
 }
 
+// A new function at the end of the module, or before another one: layers come
+// before @forward, which uses them.
 func::FuncOp ModelBuilder::addFunction(StringRef name,
                                        ArrayRef<std::string> names,
                                        ArrayRef<Type> types,
@@ -102,6 +114,8 @@ func::FuncOp ModelBuilder::addFunction(StringRef name,
   return function;
 }
 
+// Which inputs there are depends on the options (ImportModel.h). What layers
+// need of them is shared; tokens and labels are used in @forward only.
 void ModelBuilder::beginForward() {
   Type i32 = b.getI32Type(), i64 = b.getI64Type();
   SmallVector<std::string> names{"tokens"};
@@ -156,6 +170,7 @@ void ModelBuilder::endForward(StringRef name, Value result) {
     forward.setResultAttr(i + 1, "act.name", b.getStringAttr(named.name));
 }
 
+// Layers get shared values as arguments, in the order of these calls.
 void ModelBuilder::share(StringRef name, Value value) {
   outer.push_back({name.str(), value});
 }
@@ -167,6 +182,9 @@ Value ModelBuilder::shared(StringRef name) const {
   return {};
 }
 
+// A layer's function sees nothing of @forward, so everything that layers share
+// (tables, masks, the dropout seed) is an argument after x. With dropout the
+// first argument is the layer's number: each layer draws its own bits.
 Value ModelBuilder::beginLayer(StringRef name) {
   resume = b.saveInsertionPoint();
   SmallVector<std::string> names;
@@ -206,6 +224,8 @@ void ModelBuilder::endLayer(Value result, Value key, Value value) {
   b.restoreInsertionPoint(resume);
 }
 
+// What a layer returns besides x becomes a stack over the layers of this
+// repeat. With two kinds of layers their caches have names of their own.
 Value ModelBuilder::repeat(StringRef callee, StringRef letter, int64_t from,
                            int64_t count, Value x) {
   SmallVector<Value> values;
@@ -223,6 +243,8 @@ Value ModelBuilder::repeat(StringRef callee, StringRef letter, int64_t from,
   return op.getResults()[0];
 }
 
+// Declared at its first use. A layer's parameter has {l} in its file name, and
+// is one declaration with a number of layers.
 Value ModelBuilder::declare(StringRef symbol, const Twine &hfName,
                             RankedTensorType type, const Declaration &how) {
   if (declared.insert(symbol).second) {
@@ -263,6 +285,7 @@ Value ModelBuilder::parameter(StringRef symbol, const Twine &hfName,
   return declare(symbol, hfName, type(dims), how);
 }
 
+// With LoRA only A and B are trained; a weight in nf4 is frozen in any case.
 Value ModelBuilder::linear(StringRef name, StringRef symbol, StringRef path,
                            Value x, bool bias) {
   std::vector<LayerLinear> all = layerLinears(config);
@@ -297,6 +320,7 @@ Value ModelBuilder::linear(StringRef name, StringRef symbol, StringRef path,
       })) {
     double rank = *options.loraRank;
     Declaration a, zero;
+    // B is 0, so training begins with the base model's output.
     a.deviation = 1 / rank; // as PEFT's `gaussian`
     zero.init = InitKind::Zeros;
     loraA = declare((symbol + "_lora_a").str(), module + ".lora_A.weight",

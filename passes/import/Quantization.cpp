@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+//
 // Decides which weights are in nf4: those of the layers' linear ops, except the
 // ones that the config excludes.
 #include "passes/import/ModelBuilder.h"
@@ -73,6 +74,8 @@ std::set<uint64_t> layersNamed(const std::vector<std::string> &list,
   return layers;
 }
 
+// A list that act cannot follow to the letter is rejected: quantising less or
+// more than it says would be another model.
 Status checkSkipped(const hf::ModelConfig &c) {
   const auto &skipped = c.quantization->skipped;
   if (!skipped)
@@ -86,18 +89,18 @@ Status checkSkipped(const hf::ModelConfig &c) {
           return names(entry, head).all;
         }))
       return Error{"leaves out " + head.str() +
-                       ", which would be in 4 bits then; only the layers' "
-                       "weights can be: expected it in the list, or null",
+                       ", which would then be in 4 bits, but only the layers' "
+                       "weights can be; expected it in the list, or null",
                    skipField};
   for (const LayerLinear &l : layerLinears(c)) {
     bool whole;
     auto layers = layersNamed(*skipped, layerPathOf(c) + l.path.str(), whole);
     if (!whole && !layers.empty() && int64_t(layers.size()) < c.layers)
       return Error{"names " + l.path.str() + " in layer " +
-                       std::to_string(*layers.begin()) + " and not in all " +
+                       std::to_string(*layers.begin()) + ", but not in all " +
                        std::to_string(c.layers) +
-                       "; layers are one function and quantised alike: "
-                       "expected it in all of them or in none",
+                       "; all layers share one function and are quantised "
+                       "alike; expected it in all of them or in none",
                    skipField};
   }
   return ok();

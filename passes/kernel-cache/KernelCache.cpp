@@ -19,6 +19,8 @@ std::string act::digestOf(StringRef text) {
   return llvm::toHex(hash, /*LowerCase=*/true);
 }
 
+// Every option is set, because their defaults come from the command line: a
+// key must not depend on how a tool prints.
 std::string act::textForKey(Operation *op) {
   constexpr int64_t all = std::numeric_limits<int64_t>::max();
   std::string text;
@@ -90,6 +92,7 @@ std::optional<std::string> KernelCache::find(const std::string &key,
   auto buffer = llvm::MemoryBuffer::getFile(file(key, ending));
   if (!buffer)
     return std::nullopt;
+  // The digest shows files that were cut off or changed.
   auto [head, body] = (*buffer)->getBuffer().split('\n');
   if (!head.consume_front(magic) || head != digestOf(body))
     return std::nullopt;

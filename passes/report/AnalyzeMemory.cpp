@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// --memory-report: checks which options go together, brings a clone of the
+// module to the form that the view needs, and prints. The figures come from
+// MemoryModel (view act), TorchModel (torch) and PaperView (paper).
 #include "act/File/AtomicFile.h"
 #include "passes/act/Complete.h"
 #include "passes/act/MemoryModel.h"
@@ -56,6 +60,7 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
       return signalPassFailure();
     }
     std::optional<report::WhatIf> fits;
+    // Before the module is completed: what-if completes it at other sizes.
     if (failed(ask(*copy, *choice, fits)))
       return signalPassFailure();
     if (view == "torch") {
@@ -66,6 +71,7 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
     OwningOpRef<ModuleOp> forward(view == "paper" ? copy->clone() : ModuleOp());
     if (failed(completeModule(*copy)))
       return signalPassFailure();
+    // From here on view paper is view act's report, read in another way.
     std::string name =
         function.empty() ? mainFunction(*copy) : function.getValue();
     auto program = flatten(*copy, name);
@@ -83,10 +89,10 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
     }
     if (function.empty() && lacksGradient(getOperation()))
       report->notes.push_back(
-          "the module is in kernel form without a gradient, so it cannot be "
-          "differentiated any more: this is @forward alone, not a training "
-          "step");
+          "the module is in kernel form without a gradient and can no longer "
+          "be differentiated: this is @forward alone, not a training step");
     if (*choice) {
+      // The step has one arena, so its buffers stand in for tensors.
       replayAllocator(*report, traceOf(*report), **choice);
       report->notes.push_back(
           "the allocator sees each buffer of the step as a tensor of its own, "
@@ -133,32 +139,31 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
     for (auto [said, name, of] : options)
       if (said && view != of)
         return emitError(getOperation()->getLoc())
-               << name << " says something about view " << of
-               << ", and this is view " << view << ": expected view=" << of
-               << ", too";
+               << name << " applies to view " << of << ", but this is view "
+               << view << ": expected view=" << of << " as well";
     if (view == "paper" && !allocator.empty())
       return emitError(getOperation()->getLoc())
-             << "allocator: publications count values of a layer, which no "
-                "allocator replays: expected view=act or view=torch";
+             << "allocator: publications count the values of a layer, which an "
+                "allocator cannot replay: expected view=act or view=torch";
     if (view == "torch" && !function.empty())
       return emitError(getOperation()->getLoc())
              << "function=" << function
-             << ": view torch is about a step of @forward, not a function";
+             << ": view torch applies to a step of @forward, not to a function";
     return success();
   }
 
+  // What fits on a card, if that is asked. Format svg is a drawing of it.
   LogicalResult ask(ModuleOp module,
                     const std::optional<AllocatorChoice> &replayed,
                     std::optional<report::WhatIf> &fits) {
     if (whatIf.empty() && format != "svg")
       return success();
     if (whatIf.empty())
-      return emitError(
-          module.getLoc(),
-          "format svg draws what fits on a card; say which with what-if=24GB");
+      return emitError(module.getLoc(), "format svg draws what fits on a card; "
+                                        "name its memory with what-if=24GB");
     if (view != "act" || !function.empty())
       return emitError(module.getLoc(),
-                       "what-if is about the whole step in view act");
+                       "what-if applies to the whole step in view act only");
     auto question = parseWhatIf(whatIf);
     if (!question)
       return emitError(module.getLoc()) << question.error().str();

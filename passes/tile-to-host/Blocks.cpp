@@ -23,6 +23,8 @@ static Value divide(Operation *op, Value a, Value d, HostBuilder &h) {
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, v, n);
   };
   Value byZero = is(d, constant(0)), unsafe = byZero;
+  // The CPU's division traps in both cases, so it gets a divisor of 1 there and
+  // the result is replaced.
   bool isSigned = isa<arith::DivSIOp, arith::RemSIOp>(op);
   if (isSigned) // x / -1 is -x, which wraps; the remainder is 0
     unsafe = arith::OrIOp::create(b, loc, unsafe, is(d, constant(-1)));
@@ -70,21 +72,22 @@ static LogicalResult checkFloat8(Operation *op) {
     return success();
   if (auto truncation = dyn_cast<arith::TruncFOp>(op))
     return truncation.getRoundingmodeAttr()
-               ? op->emitOpError("rounds to floats of 8 bits in another way "
-                                 "than to nearest, ties to even")
+               ? op->emitOpError("rounds to 8-bit floats in a mode other than "
+                                 "to nearest, ties to even")
                : success();
   if (isa<arith::ExtFOp, arith::BitcastOp, arith::SelectOp, arith::ConstantOp,
           tensor::SplatOp>(op))
     return success();
-  return op->emitOpError("has no form on the host for floats of 8 bits, which "
-                         "are loaded, stored, converted and multiplied only");
+  return op->emitOpError(
+      "is not supported on the host for 8-bit floats, which can only be "
+      "loaded, stored, converted and multiplied");
 }
 
 static LogicalResult lowerConstant(arith::ConstantOp op, HostBuilder &h) {
   auto splat = dyn_cast<SplatElementsAttr>(op.getValue());
   if (!splat)
-    return op->emitOpError("is a block of different constants; only splats "
-                           "are taken in a kernel");
+    return op->emitOpError(
+        "is a block of different constants; a kernel supports only splats");
   Value one =
       arith::ConstantOp::create(h.b, h.loc, splat.getSplatValue<TypedAttr>());
   Value memory = h.make(op.getResult());
@@ -101,6 +104,8 @@ static bool isOnNumbers(Operation *op) {
          op->getName().getStringRef() == "ub.poison";
 }
 
+// Ops on numbers keep their form; on blocks they are done for one element after
+// the other.
 LogicalResult act::tile::lowerBlockOp(Operation *op, HostBuilder &h) {
   if (failed(checkFloat8(op)))
     return failure();
@@ -111,8 +116,8 @@ LogicalResult act::tile::lowerBlockOp(Operation *op, HostBuilder &h) {
     auto isNumber = [](Type t) { return t.isIntOrIndexOrFloat(); };
     if (!isOnNumbers(op) || !llvm::all_of(op->getOperandTypes(), isNumber) ||
         !llvm::all_of(op->getResultTypes(), isNumber))
-      return op->emitOpError("has no form on the host, where kernels are made "
-                             "of tile, arith, math and scf");
+      return op->emitOpError("is not supported on the host, where kernels "
+                             "consist of ops of tile, arith, math and scf");
     SmallVector<Value> operands;
     for (Value v : op->getOperands())
       operands.push_back(h.scalar(v));
@@ -130,7 +135,7 @@ LogicalResult act::tile::lowerBlockOp(Operation *op, HostBuilder &h) {
   }
   if (!op->hasTrait<OpTrait::Elementwise>() || op->getNumResults() == 0 ||
       !isOnNumbers(op) || !llvm::all_of(op->getResults(), isBlock))
-    return op->emitOpError("has no meaning for blocks of a kernel");
+    return op->emitOpError("is not defined for blocks of a kernel");
   SmallVector<Value> memory;
   for (Value result : op->getResults())
     memory.push_back(h.make(result));
@@ -155,6 +160,8 @@ static Value flat(Value memory, HostBuilder &h) {
                                          ArrayRef<ReassociationIndices>{all});
 }
 
+// Reshapes, new dimensions and layouts keep the row-major order, so they copy.
+// The others compute where an element comes from.
 LogicalResult act::tile::lowerShape(Operation *op, HostBuilder &h) {
   SmallVector<Value> to;
   for (Value result : op->getResults())
@@ -208,7 +215,8 @@ LogicalResult act::tile::lowerShape(Operation *op, HostBuilder &h) {
   return success();
 }
 
-/// Rounds to nearest with the ten mantissa bits that tensor cores keep of f32.
+/// Rounds to nearest with the ten mantissa bits that tensor cores keep of f32:
+/// adds half of the last bit that stays, then clears the rest.
 static Value roundToTf32(Value v, HostBuilder &h) {
   OpBuilder &b = h.b;
   Type i32 = b.getI32Type();
@@ -244,6 +252,8 @@ LogicalResult act::tile::lowerDot(DotOp op, HostBuilder &h) {
                ? Value(arith::ExtFOp::create(h.b, h.loc, sum, v))
                : arith::ExtSIOp::create(h.b, h.loc, sum, v);
   };
+  // One element of the result after the other. Outside of its row's bounds a
+  // product is left out, and not multiplied by 0: it may be NaN.
   int64_t depth = op.getA().getType().getDimSize(1);
   h.forEach(op.getType().getShape(), [&](ValueRange at) {
     Value start = h.element(op.getAcc(), at);

@@ -37,6 +37,8 @@ SmallVector<Value> withAxis(ValueRange at, int64_t axis, Value along) {
   return all;
 }
 
+/// One loop over the axis that carries the combination so far; a scan stores it
+/// at each position, a reduction at the end. The order is that of the axis.
 template <typename Op> LogicalResult lower(Op op, HostBuilder &h) {
   int64_t axis = op.getAxis();
   auto type = cast<RankedTensorType>(op.getInputs()[0].getType());

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// From a kernel on blocks to a shared object, by the back end of
+// groups-to-host. Only the passes that place buffers, expand functions and
+// convert to LLVM are shared with it.
 #include "passes/tile-to-host/CompileForHost.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
@@ -20,6 +24,8 @@ static LogicalResult run(ModuleOp module,
   return pm.run(module);
 }
 
+// In two steps, because the texts of checks are read from the function before
+// it is lowered to LLVM.
 FailureOr<tile::HostKernel> tile::compileForHost(gpu::GPUFuncOp kernel) {
   Location loc = kernel.getLoc();
   // bf16 rounding instructions flush denormals to zero, even in plain copies.

@@ -32,6 +32,7 @@ static SmallVector<Value> buffersFor(ValueRange values, HostBuilder &h) {
   return out;
 }
 
+/// Maps `olds` to scalars and buffers, which are counted apart.
 static void bind(ValueRange olds, ValueRange scalars, ArrayRef<Value> memory,
                  HostBuilder &h) {
   size_t nextScalar = 0, nextBlock = 0;
@@ -113,6 +114,7 @@ static LogicalResult lowerFor(scf::ForOp op, HostBuilder &h) {
   return success();
 }
 
+// Both branches copy their results to the same buffers.
 static LogicalResult lowerIf(scf::IfOp op, HostBuilder &h) {
   SmallVector<Value> memory = buffersFor(op.getResults(), h);
   auto branch = scf::IfOp::create(h.b, h.loc, scalarsOf(op.getResultTypes()),
@@ -138,6 +140,8 @@ static LogicalResult lowerIf(scf::IfOp op, HostBuilder &h) {
   return success();
 }
 
+// Two sets of buffers: the condition may forward other blocks than it gets.
+// Steps are charged for both regions at the condition.
 static LogicalResult lowerWhile(scf::WhileOp op, HostBuilder &h) {
   // The initial values, and those that the condition forwards.
   SmallVector<Value> carried = buffersFor(op.getInits(), h),
@@ -191,6 +195,6 @@ LogicalResult act::tile::lowerControl(Operation *op, HostBuilder &h) {
     return lowerIf(branch, h);
   if (auto loop = dyn_cast<scf::WhileOp>(op))
     return lowerWhile(loop, h);
-  return op->emitOpError("is no control flow that a kernel may have; expected "
+  return op->emitOpError("is control flow that a kernel may not have, expected "
                          "scf.for, scf.if or scf.while");
 }

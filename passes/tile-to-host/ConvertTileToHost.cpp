@@ -1,4 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+//     %c = arith.addf %a, %b           %c = memref.alloc() : memref<64xf32>
+//         : tensor<64xf32>             scf.for %i = 0 to 64 {
+//                                        %c[%i] = addf of %a[%i] and %b[%i] }
+//
+// Makes a function for one program from each kernel, and sends its ops to the
+// file of their family. Nothing is optimised on the way: the path exists to be
+// compared with the path through threads, so it must do what the kernel says in
+// the simplest way.
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 #include "passes/groups-to-host/Passes.h"
@@ -84,13 +93,15 @@ struct ConvertTileToHost
   LogicalResult lower(gpu::GPUFuncOp kernel);
 };
 
+// The function has the kernel's parameters, then the context and the program's
+// number.
 LogicalResult ConvertTileToHost::lower(gpu::GPUFuncOp kernel) {
   if (!kernel.getBody().hasOneBlock())
-    return kernel.emitOpError(
-        "has several blocks; a kernel's control flow is scf's");
+    return kernel.emitOpError("has several basic blocks; a kernel's control "
+                              "flow must use the scf dialect");
   Operation *other = getOperation().lookupSymbol(kernel.getName());
   if (other && !isa<gpu::GPUModuleOp>(other))
-    return kernel.emitOpError("has the name of another function");
+    return kernel.emitOpError("has the same name as another function");
   Block &old = kernel.getBody().front();
   auto b = OpBuilder::atBlockEnd(getOperation().getBody());
   auto pointer = LLVM::LLVMPointerType::get(&getContext());
@@ -130,6 +141,7 @@ LogicalResult ConvertTileToHost::lower(gpu::GPUFuncOp kernel) {
   for (Operation &op : old.without_terminator())
     if (failed(lowerOp(&op, h)))
       return failure();
+  // host-wrap-kernel exports functions with a grid.
   function->setAttr(act::kGridAttr, b.getI64IntegerAttr(1));
   function->setAttr(kChecksAttr, b.getArrayAttr(h.checks));
   return success();

@@ -27,6 +27,7 @@ static void lowerPhilox(PhiloxOp op, HostBuilder &h) {
             [&](ValueRange at) { h.write(word(at), memory, at); });
 }
 
+/// A check for each element; the first that fails is reported.
 static void lowerAssert(AssertOp op, HostBuilder &h) {
   Value condition = op.getCondition();
   ArrayRef<int64_t> shape;
@@ -86,6 +87,8 @@ static LLVM::LLVMFunctionType fprintfType(OpBuilder &b) {
                                      /*isVarArg=*/true);
 }
 
+/// The file is the caller's (HostContext.h), so output goes where act-run wants
+/// it.
 static void declarePrint(HostBuilder &h) {
   Operation *function = h.b.getInsertionBlock()->getParentOp();
   while (!isa<func::FuncOp>(function))

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Buffers and loops for the other files. Code is built as it is written,
+// without folding.
 #include "passes/tile-to-host/HostBuilder.h"
 #include "passes/tile-to-host/HostContext.h"
 
@@ -24,6 +27,7 @@ Value HostBuilder::of(Value block) {
   return it->second;
 }
 
+// Buffers of index are i64: an index has no size in memory.
 Value HostBuilder::buffer(RankedTensorType type) {
   Type element = type.getElementType();
   if (element.isIndex())
@@ -111,6 +115,9 @@ static std::string placeOf(Location loc) {
   return text;
 }
 
+// The program goes on after a failure: leaving nested loops would need exits
+// that scf does not have, and all accesses are checked anyway. Only the first
+// failure is recorded.
 void HostBuilder::check(Value fails, const Twine &message, int sign) {
   checks.push_back(b.getStringAttr(placeOf(loc) + message));
   auto branch = scf::IfOp::create(b, loc, TypeRange(), fails, false);
@@ -124,7 +131,8 @@ void HostBuilder::check(Value fails, const Twine &message, int sign) {
   setWord(hostcontext::program, programNumber);
 }
 
-/// HostContext.h
+/// The steps of one pass through a body (HostContext.h). Loops in it charge
+/// their own.
 static int64_t stepsOf(Block &body) {
   auto warps = [](int64_t n, int64_t atOnce) {
     return n / atOnce + (n % atOnce != 0);
@@ -151,6 +159,8 @@ static int64_t stepsOf(Block &body) {
   return sum;
 }
 
+// A launch that runs out of steps is a failure like others, with a negative
+// number, at the loop that noticed it.
 Value HostBuilder::takeSteps(ArrayRef<Block *> bodies) {
   int64_t steps = 0;
   for (Block *body : bodies)

@@ -18,6 +18,9 @@ struct View {
   int unchecked = -1; // parameter whose array may be too small, or -1
 };
 
+/// The parts of a view. A parameter's size is checked before the launch; a view
+/// made from a pointer may claim more than its array has, so its accesses are
+/// checked against the array (`unchecked`).
 FailureOr<View> viewOf(Value view, Operation *user, HostBuilder &h) {
   View v;
   if (auto turned = view.getDefiningOp<TransposedViewOp>()) {
@@ -172,6 +175,8 @@ Value padding(LoadOp op, Type element, HostBuilder &h) {
   return arith::ConstantOp::create(h.b, h.loc, pad);
 }
 
+/// A branch for each element: outside of the view nothing may be read, not even
+/// to be thrown away.
 LogicalResult lowerLoad(LoadOp op, HostBuilder &h) {
   auto view = viewOf(op.getView(), op, h);
   if (failed(view))
@@ -236,6 +241,8 @@ LogicalResult lowerWrite(BlockAccessOpInterface op, Value value,
 
 } // namespace
 
+// Programs run in order, so a turn that has not come yet never comes: waiting
+// is a check. Tickets are numbers in order.
 LogicalResult act::tile::lowerTurn(Operation *op, HostBuilder &h) {
   Value v = op->getOperand(0);
   auto view = viewOf(v, op, h);

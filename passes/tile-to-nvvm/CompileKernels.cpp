@@ -43,6 +43,8 @@ LogicalResult checkName(gpu::GPUFuncOp kernel) {
       "$, without a leading digit");
 }
 
+/// The kernels of all gpu.modules. Their names become files and entries of one
+/// index, so they must differ across modules.
 LogicalResult collect(ModuleOp module, StringRef only,
                       std::vector<CompiledKernel> &kernels) {
   llvm::StringMap<gpu::GPUFuncOp> seen;
@@ -326,7 +328,7 @@ LogicalResult tile::checkSharedMemory(ArrayRef<CompiledKernel> kernels,
     if (k.sharedBytes > most)
       return emitError(k.source.getLoc())
              << "the kernel '" << k.name << "' needs " << k.sharedBytes
-             << " bytes of shared memory; a block has " << most << " on "
-             << chip;
+             << " bytes of shared memory, but a block has only " << most
+             << " on " << chip;
   return success();
 }

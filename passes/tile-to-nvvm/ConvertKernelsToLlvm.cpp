@@ -50,7 +50,8 @@ struct ConvertKernelsToLlvm
     return applyPatternsGreedily(getOperation(), std::move(patterns));
   }
 
-  /// The largest index width among the converted functions.
+  /// The largest index width among the converted functions: one conversion has
+  /// one width, so all must allow 32 bits.
   unsigned mostIndexBits() {
     unsigned most = 32;
     for (auto function : getOperation().getOps<FunctionOpInterface>())

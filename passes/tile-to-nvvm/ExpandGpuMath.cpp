@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Brings arith and math to what upstream's conversions turn into single
+// instructions. They would make a libdevice call of any other function, and
+// those are not available here (README.md). What is left over is an error at
+// its operation.
 #include "dialects/tile/Float8.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
@@ -30,6 +35,8 @@ Type asF32(Type type) {
   return f32;
 }
 
+/// Arithmetic that 16-bit floats do in f32. Casts between float types are not
+/// among it: they are what it is expressed with.
 bool isArithmetic(Operation *op) {
   return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp,
              arith::RemFOp, arith::NegFOp, arith::MaximumFOp, arith::MinimumFOp,
@@ -40,6 +47,9 @@ bool isArithmetic(Operation *op) {
 /// Does 16-bit float arithmetic in f32 and rounds each result. Exact for +, -,
 /// *, / since f32 has more than twice the digits. Where one rounding suffices,
 /// LLVM undoes the widening.
+///
+///     %c = arith.addf %a, %b : bf16
+///     %c = truncf (addf (extf %a), (extf %b) : f32) to bf16
 struct WidenArithmetic : RewritePattern {
   WidenArithmetic(MLIRContext *context)
       : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
@@ -145,6 +155,8 @@ struct UnrollFunction : RewritePattern {
   }
 };
 
+/// Has a higher benefit than the polynomials: a function with fastmath<afn> is
+/// an instruction, which a polynomial must not preempt.
 struct ExpandFunction : RewritePattern {
   ExpandFunction(MLIRContext *context)
       : RewritePattern(MatchAnyOpTypeTag(), 2, context) {}
@@ -312,15 +324,16 @@ struct ExpandGpuMath : act::tile::impl::ExpandGpuMathPassBase<ExpandGpuMath> {
       return signalPassFailure();
     WalkResult left = getOperation().walk([](Operation *op) -> WalkResult {
       if (computesFloat8(op))
-        return op->emitOpError("has no form on GPUs for floats of 8 bits, "
-                               "which are loaded, stored, converted to "
-                               "nearest and multiplied only");
+        return op->emitOpError(
+            "is not supported on GPUs for 8-bit floats, which can only be "
+            "loaded, stored, converted to nearest and multiplied");
       bool foreign =
           isa<arith::RemFOp>(op) ||
           (isa<math::MathDialect>(op->getDialect()) && !isInstruction(op));
       if (!foreign)
         return WalkResult::advance();
-      op->emitOpError("has no form on GPUs for ") << op->getResult(0).getType();
+      op->emitOpError("is not supported on GPUs for ")
+          << op->getResult(0).getType();
       return WalkResult::interrupt();
     });
     if (left.wasInterrupted())

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Functions that PTX does not have, out of arithmetic. Where f32 arithmetic
+// would lose digits, they compute in f64. The hardware's approximations stand
+// for exp2, and for others with `fastmath<afn>`.
 #include "passes/tile-to-nvvm/Functions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

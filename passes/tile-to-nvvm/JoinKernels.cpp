@@ -1,4 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A program finds its part by comparing its number. With two instances of A, of
+// 8 programs each, and one of B:
+//
+//     id = block id
+//     if (id < 16)  A, as program id % 8, with the arguments of instance id / 8
+//     else          B, as program id - 16
+//
+// All threads of a program take the same branch, so barriers in a part stay
+// uniform.
 #include "passes/tile-to-nvvm/JoinKernels.h"
 #include "dialects/tile/Dialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -41,9 +51,11 @@ private:
   gpu::BlockIdOp begins; // a program's number in the joined grid,
   Value program;         // as i32
   int64_t programs = 0, shared = 0;
-  unsigned arguments = 0; // of the parts that are there
+  unsigned arguments = 0; // of the parts added so far
 };
 
+/// A launch has one block size, and programs of a part are numbered along x
+/// only.
 bool Joiner::fits() {
   auto first = blockSize(parts.front().kernel);
   if (failed(first))
@@ -81,6 +93,7 @@ void Joiner::open() {
     joined.setKnownBlockSizeAttr(block);
   joined->setAttr(gridName, b.getDenseI64ArrayAttr({programs, 1, 1}));
   joined->setAttr("tile.shared_bytes", b.getI64IntegerAttr(shared));
+  // Indices of 32 bits only if all parts allow them.
   if (llvm::all_of(parts, [](const KernelPart &part) {
         gpu::GPUFuncOp kernel = part.kernel;
         return indexBits(kernel) == 32;
@@ -120,7 +133,8 @@ bool Joiner::copySymbols() {
   return true;
 }
 
-/// Argument `i` of instance `number` of the part.
+/// Argument `i` of instance `number` of the part. Arguments are values, which
+/// cannot be indexed, so selects choose.
 Value Joiner::select(const KernelPart &part, unsigned argument, unsigned i,
                      Value number) {
   unsigned stride = gpu::GPUFuncOp(part.kernel).getNumArguments();
@@ -147,13 +161,14 @@ void Joiner::makeBody(const KernelPart &part, Value local, unsigned argument) {
     number = arith::DivUIOp::create(b, loc, local, count);
     own = arith::RemUIOp::create(b, loc, local, count);
   }
-  // At most 32 bits, marked in the same way as a block id.
+  // Zero-extended from 32 bits, as a block id is.
   Value id = arith::IndexCastUIOp::create(b, loc, b.getIndexType(), own);
   IRMapping inside;
   for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
     inside.map(kernel.getArgument(i), select(part, argument, i, number));
   for (Operation &op : kernel.getBody().front().without_terminator())
     b.clone(op, inside);
+  // The part's block id and grid size: its own number, and a constant.
   Region &region = *b.getInsertionBlock()->getParent();
   region.walk([&](Operation *op) {
     auto block = dyn_cast<gpu::BlockIdOp>(op);
@@ -192,6 +207,7 @@ void Joiner::addPart(const KernelPart &part, int64_t begin, bool last) {
     b.setInsertionPointToStart(choice.elseBlock());
 }
 
+/// Leaves nothing behind if the parts do not fit together.
 gpu::GPUModuleOp Joiner::run() {
   if (!fits())
     return nullptr;

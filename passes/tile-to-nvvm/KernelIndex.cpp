@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Writes the index. Sizes of the launch are known from compiling; ops, shapes
+// and costs come with the kernel as `about`, because only the caller knows the
+// source.
 #include "passes/tile-to-nvvm/KernelIndex.h"
 #include "dialects/tile/Dialect.h"
 #include "llvm/Support/JSON.h"

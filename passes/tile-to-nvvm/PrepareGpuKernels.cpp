@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Attributes that upstream's conversions and LLVM read, from what act
+// guarantees of a launch.
 #include "passes/tile-to-nvvm/Passes.h"
 #include "passes/tile-to-nvvm/Schedule.h"
 

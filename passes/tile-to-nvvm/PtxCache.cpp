@@ -8,6 +8,7 @@ using namespace mlir;
 using namespace act;
 using namespace act::tile;
 
+/// Part of every key, so entries of another form are never found.
 static constexpr llvm::StringLiteral magic = "ptx 5 ";
 
 /// An assertion's location is part of the message that its PTX prints.
@@ -34,6 +35,7 @@ std::string PtxCache::key(StringRef source, const PtxOptions &options) const {
           .str());
 }
 
+// An entry that does not parse counts as missing.
 bool PtxCache::find(const std::string &key, CompiledKernel &kernel) const {
   auto entry = cache.find(key, ".ptx");
   if (!entry)
@@ -54,6 +56,7 @@ bool PtxCache::find(const std::string &key, CompiledKernel &kernel) const {
     llvm::consumeError(parsed.takeError());
     return false;
   }
+  // Three sizes of the block, three of the grid, and two numbers of bytes.
   if (values.size() != 8)
     return false;
   for (int i = 0; i < 3; ++i) {

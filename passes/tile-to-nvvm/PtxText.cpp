@@ -43,6 +43,8 @@ static std::string eachWord(StringRef text,
   return out;
 }
 
+// A plain search, since the name occurs a few times in a long text. It is the
+// entry's only as a whole word, or with its parameters' ending.
 std::string tile::renameEntry(StringRef ptx, StringRef from, StringRef to) {
   std::string out;
   out.reserve(ptx.size());
@@ -51,9 +53,9 @@ std::string tile::renameEntry(StringRef ptx, StringRef from, StringRef to) {
     size_t end = at + from.size();
     StringRef rest = ptx.substr(end);
     char before = at ? ptx[at - 1] : ' ';
-    bool whole = !isWord(before) && before != '%' && before != '.' &&
-                 (rest.empty() || !isWord(rest[0]) ||
-                  rest.starts_with("_param_"));
+    bool whole =
+        !isWord(before) && before != '%' && before != '.' &&
+        (rest.empty() || !isWord(rest[0]) || rest.starts_with("_param_"));
     if (whole) {
       out += ptx.slice(done, at);
       out += to;
@@ -70,7 +72,8 @@ static bool isHead(StringRef s) {
          s.starts_with(".address_size");
 }
 
-/// The top-level statements, without comments before them.
+/// The top-level statements, without comments before them. Braces and
+/// parentheses are counted, so a body or a list of parameters stays whole.
 static std::vector<StringRef> statements(StringRef text) {
   std::vector<StringRef> out;
   size_t begin = 0;
@@ -93,6 +96,7 @@ static std::vector<StringRef> statements(StringRef text) {
       continue;
     StringRef statement = text.slice(begin, i + 1).trim();
     // An initialiser also ends in a brace, but its semicolon follows.
+    // A newline ends only the head's directives; a declaration may go on.
     bool ends = c == ';'    ? true
                 : c == '\n' ? isHead(statement)
                             : statement.contains(".entry") ||
@@ -124,6 +128,10 @@ static StringRef definedName(StringRef statement) {
   return head.substr(at);
 }
 
+// All kernels have the head of the first. External symbols are declared once,
+// and what a kernel defines itself gets the kernel's name in front:
+//
+//     .global .b32 buffer          matmul_buffer, softmax_buffer
 Result<std::string> tile::joinPtx(ArrayRef<PtxKernel> kernels) {
   std::string head, declarations, code;
   StringSet<> declared;
@@ -141,7 +149,7 @@ Result<std::string> tile::joinPtx(ArrayRef<PtxKernel> kernels) {
       head = own;
     else if (head != own)
       return Error{"the PTX of kernel '" + kernel.entry.str() +
-                       "' is for another target than that of '" +
+                       "' is for a different target than that of '" +
                        kernels.front().entry.str() + "'",
                    ""};
     for (StringRef s : parts) {

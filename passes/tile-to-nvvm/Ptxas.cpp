@@ -30,6 +30,7 @@ static std::optional<std::string> inWheel(StringRef venv) {
   return std::nullopt;
 }
 
+// An installed toolkit comes before a Python package that happens to have one.
 std::optional<std::string> tile::findPtxas(StringRef venv) {
   if (auto path = llvm::sys::findProgramByName("ptxas"))
     return *path;
@@ -68,7 +69,8 @@ void tile::readPtxasReport(StringRef text, Cubin &cubin) {
   cubin.barriers = numberBefore(text, " barriers");
 }
 
-/// The first warning line that means wrong or slow code.
+/// The first warning line that means wrong or slow code: C75xx. ptxas succeeds
+/// all the same.
 static StringRef badWarning(StringRef text) {
   while (!text.empty()) {
     auto [line, rest] = text.split('\n');
@@ -92,6 +94,7 @@ static std::string identityOf(StringRef program) {
       .str();
 }
 
+/// The key of a cubin; empty, so no cache, if the ptxas cannot be identified.
 static std::string keyOf(StringRef ptx, StringRef chip, StringRef program,
                          const PtxCache &cache) {
   std::string ptxas = identityOf(program);
@@ -128,6 +131,8 @@ static std::optional<Cubin> cubinOf(StringRef entry) {
   return cubin;
 }
 
+/// ptxas reads and writes files: they are in a temporary directory that is
+/// always removed.
 static FailureOr<Cubin> runPtxas(StringRef program, StringRef ptx,
                                  StringRef chip, Location loc) {
   llvm::SmallString<128> folder;
@@ -158,7 +163,7 @@ static FailureOr<Cubin> runPtxas(StringRef program, StringRef ptx,
   auto messages = llvm::MemoryBuffer::getFile(log);
   StringRef said = messages ? (*messages)->getBuffer() : StringRef(error);
   if (status != 0)
-    return emitError(loc) << "ptxas refuses the kernel: " << said.trim();
+    return emitError(loc) << "ptxas rejects the kernel: " << said.trim();
   if (StringRef line = badWarning(said); !line.empty())
     return emitError(loc) << "ptxas warns: " << line.trim();
   auto file = llvm::MemoryBuffer::getFile(output, /*IsText=*/false,
@@ -193,6 +198,7 @@ FailureOr<Cubin> tile::assembleWithFewSpills(std::string &ptx, StringRef chip,
   FailureOr<Cubin> best = assemble(ptx, chip, loc, cache);
   if (failed(best))
     return failure();
+  // Larger spills mean that the kernel really needs more registers.
   constexpr int64_t mostByAccident = 128;
   constexpr StringLiteral unlimited = "\n.minnctapersm 1\n";
   size_t at = ptx.find(unlimited);

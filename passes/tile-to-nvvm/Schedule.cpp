@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// What a kernel's attributes say about its launch. Kernels may be written by
+// hand at any stage, so they are checked wherever they are read.
 #include "passes/tile-to-nvvm/Schedule.h"
 #include "dialects/tile/Dialect.h"
 

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A list of what compiles, not of what fails: LLVM's back end ends the process
+// at an instruction that it cannot select, so an unknown operation must be an
+// error before it gets there. A new instruction needs a row here.
 #include "passes/tile-to-nvvm/TargetTable.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -169,6 +173,7 @@ bool isKnown(Type type) {
   return isa<LLVM::LLVMVoidType>(type);
 }
 
+/// Names the first type that PTX registers do not hold.
 std::string whyNotTypes(Operation *op) {
   auto name = [](Type type, const char *what) {
     return std::string("has ") + what + " of type " + quoted(type) +
@@ -190,6 +195,8 @@ std::string whyNotTypes(Operation *op) {
   return "";
 }
 
+/// A row covers all names that it begins, unless a longer one says otherwise:
+/// nvvm.mbarrier. is for sm_80, nvvm.mbarrier.try_wait for sm_90.
 std::string whyNotInstruction(StringRef chip, StringRef name) {
   const Since *found = nullptr;
   for (const Since &row : instructions)
@@ -207,9 +214,11 @@ std::string whyNotInstruction(StringRef chip, StringRef name) {
   if (found->only ? sm == found->sm && own : sm >= found->sm)
     return "";
   return "needs sm_" + std::to_string(found->sm) + (found->only ? "a" : "") +
-         ", the target is " + chip.str();
+         ", but the target is " + chip.str();
 }
 
+/// PTX is not linked with anything, so every callee must be in the module or
+/// the driver.
 std::string whyNotCall(LLVM::CallOp call) {
   auto callee = call.getCallee();
   if (!callee)
@@ -241,6 +250,7 @@ std::string whyNotAtomic(LLVM::AtomicRMWOp op) {
 
 } // namespace
 
+// Types are checked for every op, then what the kind of op needs.
 std::string tile::whyNotOn(StringRef chip, Operation *op) {
   StringRef name = op->getName().getStringRef();
   if (isa<UnrealizedConversionCastOp>(op))

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// From the llvm and nvvm dialects to PTX text, by LLVM in this process. LLVM's
+// own pipelines are for code that it does not know; thread code has a known
+// form, so passes and code generation are cut down to what changes it. Whatever
+// goes wrong in LLVM must end as an error at the module, not end the process.
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "passes/tile-to-nvvm/EmitPtx.h"
@@ -213,7 +218,7 @@ std::optional<std::string> survive(llvm::function_ref<void()> body) {
   llvm::CrashRecoveryContext context;
   if (context.RunSafely(body))
     return std::nullopt;
-  return fatalMessage.empty() ? "it fails badly" : fatalMessage;
+  return fatalMessage.empty() ? "it crashes" : fatalMessage;
 }
 
 } // namespace

@@ -14,6 +14,8 @@ LogicalResult tile::writeKernels(StringRef dir,
                                  MutableArrayRef<CompiledKernel> kernels,
                                  StringRef assembleFor, const PtxCache &cache,
                                  Location loc) {
+  // Assemble first: that may change the PTX, and nothing is written if it
+  // fails.
   std::vector<Cubin> cubins;
   if (!assembleFor.empty())
     for (CompiledKernel &k : kernels) {

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// `AffineBlocks::compute` traces a value through ops, `upperBound` bounds the
+// result. Every step of arithmetic on coefficients is checked: an overflow
+// gives "no form", never a wrong one.
 #include "passes/tile/AffineBlocks.h"
 #include "dialects/tile/Dialect.h"
 #include "mlir/Analysis/DataFlow/ConstantPropagationAnalysis.h"
@@ -122,6 +126,8 @@ AffineNumber AffineNumber::without(Value symbol) const {
   return out;
 }
 
+/// A term grows along its own dimension only, so each is at its extreme at one
+/// end of the dimension, independently of the others.
 std::optional<std::pair<AffineNumber, AffineNumber>>
 AffineBlock::extremes() const {
   std::optional<AffineNumber> low = number, high = number;
@@ -136,6 +142,8 @@ AffineBlock::extremes() const {
   return std::pair(*low, *high);
 }
 
+// Everything is possible for a symbol without a range: a value that the
+// analysis has not reached, or one wider than 64 bits.
 std::pair<int64_t, int64_t> AffineBlocks::rangeOf(Value symbol) {
   auto *state = ranges.lookupState<dataflow::IntegerValueRangeLattice>(symbol);
   if (!state || state->getValue().isUninitialized())
@@ -165,6 +173,8 @@ AffineBlocks::rangeOf(const AffineBlock &block) {
   return std::pair(*low, *high);
 }
 
+/// A row among the symbols becomes a tile.reduce next to the row. It is built
+/// once per row and direction, and shared by all masks.
 AffineNumber AffineBlocks::extreme(const AffineNumber &n, bool largest) {
   AffineNumber out{n.constant, {}};
   for (auto [symbol, factor] : n.symbols) {
@@ -192,6 +202,8 @@ bool AffineBlocks::isNonNegative(const AffineBlock &block) {
   return range && range->first >= 0;
 }
 
+// In fewer than 64 bits, the form holds only if it cannot leave the type's
+// range: in 8 bits, 127 + 1 is -128.
 std::optional<AffineBlock> AffineBlocks::unwrapped(AffineBlock block, Value v) {
   unsigned width = widthOf(v.getType());
   Operation *op = v.getDefiningOp();
@@ -206,6 +218,8 @@ std::optional<AffineBlock> AffineBlocks::unwrapped(AffineBlock block, Value v) {
   return block;
 }
 
+/// A number or row that no rule explains stands for itself. Two occurrences of
+/// it then still cancel in a difference.
 std::optional<AffineBlock> AffineBlocks::of(Value v) {
   auto it = known.find(v);
   if (it != known.end())
@@ -240,6 +254,8 @@ std::optional<AffineBlock> AffineBlocks::difference(Value x, Value y) {
   return out;
 }
 
+// `v` as a sum of its operands' sums; nothing if its op is none of these. A
+// product needs one constant factor.
 std::optional<AffineBlock> AffineBlocks::compute(Value v) {
   Operation *op = v.getDefiningOp();
   if (!op || op->getNumResults() != 1 ||
@@ -285,10 +301,12 @@ std::optional<AffineBlock> AffineBlocks::compute(Value v) {
     return unwrapped(out, v);
   }
 
+  // A cast keeps the sum if its value fits in the new width.
   if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(op)) {
     auto in = of(op->getOperand(0));
     return in ? unwrapped(*in, v) : std::nullopt;
   }
+  // An unsigned cast keeps the sum only if it is not negative.
   if (isa<arith::IndexCastUIOp, arith::ExtUIOp>(op)) {
     auto in = of(op->getOperand(0));
     return in && isNonNegative(*in) ? unwrapped(*in, v) : std::nullopt;
@@ -304,6 +322,7 @@ std::optional<AffineBlock> AffineBlocks::compute(Value v) {
     out->places.assign(shape.size(), 0);
   if (auto expand = dyn_cast<ExpandDimsOp>(op))
     out->places.insert(out->places.begin() + expand.getAxis(), 0);
+  // The only element is repeated, so the position along d has no influence.
   if (isa<BroadcastOp>(op))
     for (auto [d, extent] : llvm::enumerate(out->shape))
       if (extent == 1)
@@ -316,6 +335,8 @@ std::optional<AffineBlock> AffineBlocks::compute(Value v) {
   return out;
 }
 
+// Each level replaces one symbol by an operand, and every symbol may be the
+// one; the depth keeps this search short.
 std::optional<int64_t> AffineBlocks::upperBound(const AffineNumber &n) {
   return upperBound(n, 6);
 }
@@ -344,6 +365,7 @@ std::optional<int64_t> AffineBlocks::upperBound(const AffineNumber &n,
       if (sum && (sum = sum->plus(constant)))
         take(upperBound(*sum, depth - 1));
     };
+    // min(a, b) is at most a and at most b; -max(a, b) likewise.
     if (factor > 0 && isa<arith::MinSIOp>(op))
       for (Value v : op->getOperands())
         with(v, factor, 0);
@@ -358,7 +380,10 @@ std::optional<int64_t> AffineBlocks::upperBound(const AffineNumber &n,
     if (factor > 0 && natural && isa<arith::MinUIOp>(op))
       for (Value v : op->getOperands())
         with(v, factor, 0);
-    // (x - d + 1) / d <= x / d rounded down <= x / d.
+    // (x - d + 1) / d <= x / d rounded down <= x / d. So the term in the
+    // quotient becomes by * x, where by = factor / d, plus |by| (d - 1) if by
+    // is negative. Then x cancels in x - (x / 8) * 8; ranges would bound x and
+    // the quotient apart.
     auto divisor = constantOf(op->getOperand(1));
     if (divisor && *divisor > 0 && factor % *divisor == 0 &&
         (isa<arith::FloorDivSIOp>(op) ||
@@ -372,6 +397,7 @@ std::optional<int64_t> AffineBlocks::upperBound(const AffineNumber &n,
   return best;
 }
 
+// Subtracts where a factor is -1: most bounds are differences of positions.
 Value act::tile::materialize(const AffineNumber &n, OpBuilder &b,
                              Location loc) {
   auto constant = [&](int64_t v) -> Value {

@@ -4,6 +4,18 @@
 // stores, then defaults fill the rest. A value keeps the first layout that
 // reaches it. Where an op needs an operand in another layout, a conversion is
 // inserted.
+//
+// `spread` only fills in types that are still open. `rewrite` then visits every
+// op once, reads the types that its operands got, and repairs each mismatch:
+//
+//     %d = tile.dot %a, %b, %acc              %d in the fragment's layout
+//     tile.store %d, %y[%i : 64, %j : 64]     wants 16 bytes per access
+//
+//     %r = tile.convert_layout %d
+//     tile.store %r, %y[%i : 64, %j : 64]
+//
+// So the order of the seeds only decides where conversions are, never whether
+// the kernel is correct.
 #include "act/Layout/Blocked.h"
 #include "act/Layout/Mma.h"
 #include "dialects/tile/Divisor.h"
@@ -32,7 +44,8 @@ RankedTensorType blockType(Value v) {
   return cast<RankedTensorType>(v.getType());
 }
 
-/// Rematerialising it is free.
+/// Rematerialising it is free: each layout gets a clone, so such a value does
+/// not pass a layout on from one reader to another.
 bool isFree(Operation *op) {
   return op && (isa<arith::ConstantOp, tensor::SplatOp, IotaOp>(op));
 }
@@ -110,7 +123,8 @@ void aliases(Value v, SmallVectorImpl<Value> &out) {
   }
 }
 
-/// Layout of one number per accumulator row.
+/// Layout of one number per accumulator row: a thread holds the numbers of the
+/// rows that it has accumulators of.
 Distributed rowsOf(const Distributed &acc) {
   return acc.dropped(1).withoutRegisterCopies();
 }
@@ -171,12 +185,15 @@ private:
 };
 
 /// Whether a value without a layout may take the one that reaches it. A load of
-/// rank two or more waits for a layout chosen for memory access.
+/// rank two or more waits for a layout chosen for memory access: in a
+/// fragment's layout a thread reads two adjacent elements at most, so a wide
+/// load and a conversion are cheaper.
 bool Assignment::mayTake(Value v) const {
   return !isa_and_nonnull<LoadOp>(v.getDefiningOp()) ||
          blockType(v).getRank() < 2;
 }
 
+/// Sets `v`'s layout unless it has one: the first to reach a value wins.
 void Assignment::give(Value v, const Distributed &l) {
   if (layouts.try_emplace(v, l).second)
     work.push_back(v);
@@ -196,6 +213,10 @@ void Assignment::spread() {
   }
 }
 
+/// Offers the layout of `v` to the values around it, in both directions: to
+/// operands of the op that computes it and to results of its readers. Offers
+/// are hints. A value that is reached twice keeps the first layout, and
+/// `rewrite` inserts a conversion.
 void Assignment::spreadFrom(Value v) {
   Distributed l = layouts.find(v)->second;
   auto offer = [&](Value to, const Distributed &layout) {
@@ -222,6 +243,7 @@ void Assignment::spreadFrom(Value v) {
     else if (auto expand = dyn_cast<ExpandDimsOp>(op))
       offer(expand.getInput(), l.dropped(expand.getAxis()));
     else if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
+      // A thread gets the one element that it repeats.
       Distributed in = l;
       for (auto [d, n] :
            llvm::enumerate(blockType(broadcast.getInput()).getShape()))
@@ -258,6 +280,8 @@ void Assignment::spreadFrom(Value v) {
               l.reshaped(blockType(reshape.getResult()).getShape().vec()))
         offer(reshape.getResult(), *out);
     } else if (auto dot = dyn_cast<DotOp>(op)) {
+      // Only the accumulator. Layouts of A and B follow from the warps' tiling,
+      // and `rewriteOp` requires them.
       if (use.getOperandNumber() == 2)
         offer(dot.getResult(), l);
     } else if (isa<JoinOp>(op)) {
@@ -265,6 +289,8 @@ void Assignment::spreadFrom(Value v) {
       offer(op->getOperand(1), l);
       offer(op->getResult(0), l.joined());
     } else if (isa<tile::SplitOp>(op)) {
+      // No offer if the last dimension is spread over lanes: rewriteOp then
+      // converts the operand.
       if (auto half = l.split())
         for (Value r : op->getResults())
           offer(r, *half);
@@ -288,6 +314,7 @@ bool Assignment::rowsStayTogether(
       if (use.getOperandNumber() == 1)
         continue;
     }
+    // After a transpose the rows are columns.
     if (isa<StoreOp, AtomicAddOp, TransOp>(op))
       continue;
     for (Value r : op->getResults())
@@ -324,11 +351,15 @@ std::pair<int64_t, int64_t> Assignment::warpsOf(DotOp dot) const {
   }
   std::pair<int64_t, int64_t> best{0, 0};
   int64_t least = INT64_MAX;
+  // A warp reads the rows of A and the columns of B that its part meets. Its
+  // part is whole instructions of 16 x 8.
   for (int64_t m = warps; m >= 1; m /= 2) {
     int64_t n = warps / m;
     if (shape[0] % (16 * m) || shape[1] % (8 * n))
       continue;
     int64_t read = shape[0] / m + shape[1] / n;
+    // Rows that one warp holds are reduced by shuffles, and as the operand of
+    // the next dot they stay in registers (Mma.h).
     if (rows)
       read = n; // all along the rows if the block is high enough
     if (read < least) {
@@ -339,6 +370,9 @@ std::pair<int64_t, int64_t> Assignment::warpsOf(DotOp dot) const {
   return best;
 }
 
+/// Tensor cores leave no choice, so dots come first. All accumulators have
+/// their layout before any spreads, so none gets another dot's layout by way of
+/// the ops between them.
 LogicalResult Assignment::seedDots() {
   WalkResult walked = kernel.walk([&](DotOp dot) -> WalkResult {
     auto [m, n] = dotWarps[dot] = warpsOf(dot);
@@ -346,8 +380,8 @@ LogicalResult Assignment::seedDots() {
       return dot.emitOpError()
              << "has an accumulator of " << dot.getType().getDimSize(0) << "x"
              << dot.getType().getDimSize(1) << ", which " << warps
-             << " warps cannot share; expected R of them beside C, where 16 R "
-                "divides the rows and 8 C the columns";
+             << " warps cannot share; expected R x C warps, where 16 R divides "
+                "the rows and 8 C the columns";
     auto acc = layout::mmaAccumulator(dot.getType().getShape().vec(), m, n);
     if (!acc)
       return dot.emitOpError() << acc.error().message;
@@ -358,9 +392,12 @@ LogicalResult Assignment::seedDots() {
   return failure(walked.wasInterrupted());
 }
 
+/// Loads and stores, in layouts for 16 bytes per thread. Values between them
+/// that no dot has reached get the same.
 LogicalResult Assignment::seedMemory() {
   // Loads first: values computed from them take their layout, and stores
-  // follow. A row shared by all rows of a block takes the block's layout.
+  // follow. Blocks of higher rank come before rows: a row that is added to all
+  // rows of a block then takes the block's layout.
   SmallVector<LoadOp> loads;
   kernel.walk([&](LoadOp load) {
     if (isBlock(load.getResult()))
@@ -428,6 +465,9 @@ void Assignment::findAccesses() {
   });
 }
 
+/// The layout for access to global memory. All accesses to blocks of one shape
+/// agree on it (`accesses`), so no conversion is needed between a load,
+/// elementwise ops and a store.
 Distributed Assignment::defaultFor(RankedTensorType type) const {
   std::vector<int64_t> shape = type.getShape().vec();
   int64_t bytes = std::max<int64_t>(1, type.getElementTypeBitWidth() / 8);
@@ -443,6 +483,8 @@ Distributed Assignment::defaultFor(RankedTensorType type) const {
   return wide ? *wide : *layout::blocked(shape, 1, warps);
 }
 
+/// Values that neither a dot nor an access to memory reaches, such as a block
+/// that is made of an iota and only reduced.
 LogicalResult Assignment::seedRest() {
   kernel.walk([&](Operation *op) {
     auto fill = [&](Value v) {
@@ -482,7 +524,8 @@ void Assignment::require(OpOperand &operand, const Distributed &l) {
   operand.set(as(operand.get(), l, b));
 }
 
-/// An index block is laid out like the block's elements of its row.
+/// An index block is laid out like the block's elements of its row: the thread
+/// that accesses a row then holds the row's index.
 LogicalResult Assignment::requireIndices(Operation *op,
                                          std::optional<Distributed> block) {
   auto access = cast<BlockAccessOpInterface>(op);
@@ -531,7 +574,8 @@ LogicalResult Assignment::rewriteOp(Operation *op) {
     return success();
   }
   if (auto reduce = dyn_cast<ReduceOp>(op)) {
-    // The operand's layout decides; the result may need another.
+    // The operand's layout decides; the result may need another. A conversion
+    // of the result is cheaper, because it has fewer elements.
     Distributed in = layoutOf(reduce.getInputs()[0]);
     requireAll(in);
     OpBuilder b(op->getContext());
@@ -592,6 +636,8 @@ LogicalResult Assignment::rewriteOp(Operation *op) {
     return success();
   }
   if (isa<JoinOp>(op)) {
+    // Both operands in one layout make pairs of neighbouring registers, without
+    // any move; so the result's layout follows from theirs.
     Distributed in = layoutOf(op->getOperand(0));
     requireAll(in);
     OpBuilder b(op->getContext());
@@ -607,6 +653,7 @@ LogicalResult Assignment::rewriteOp(Operation *op) {
     return success();
   }
   if (isa<tile::SplitOp>(op)) {
+    // Both halves come from one set of registers, so they get one layout.
     require(op->getOpOperand(0), layoutOf(op->getResult(0)).joined());
     Distributed half = layoutOf(op->getResult(0));
     if (layoutOf(op->getResult(1)) != half) {
@@ -624,7 +671,8 @@ LogicalResult Assignment::rewriteOp(Operation *op) {
   if (isa<StoreOp, AtomicAddOp>(op)) {
     if (isBlock(op->getOperand(0))) {
       auto type = blockType(op->getOperand(0));
-      // Storing a fragment directly would take many small accesses.
+      // Storing a fragment directly would take many small accesses: a thread
+      // has at most two adjacent elements of a row.
       if (type.getRank() >= 2 && isa<StoreOp>(op) &&
           layoutOf(op->getOperand(0)).contiguous(type.getRank() - 1) *
                   type.getElementTypeBitWidth() <
@@ -670,7 +718,9 @@ LogicalResult Assignment::rewriteOp(Operation *op) {
   return success();
 }
 
-/// Control flow passes blocks on in one layout.
+/// Control flow passes blocks on in one layout: lowered to threads, it passes
+/// registers on, and both ends must number them alike. The type of the loop's
+/// or branch's result decides.
 void handOn(Operation *op,
             llvm::function_ref<void(OpOperand &, Value)> require) {
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
@@ -698,6 +748,8 @@ void handOn(Operation *op,
           require(yielded, branch.getResult(i));
 }
 
+/// Writes the layouts into types, then makes every op consistent. `ops` is
+/// listed first: the conversions that rewriting inserts are consistent already.
 LogicalResult Assignment::rewrite() {
   SmallVector<Operation *> ops;
   kernel.walk([&](Operation *op) { ops.push_back(op); });
@@ -707,8 +759,8 @@ LogicalResult Assignment::rewrite() {
     if (auto constant = value.getDefiningOp<arith::ConstantOp>()) {
       auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
       if (!elements || !elements.isSplat())
-        return constant.emitOpError("is a block of different constants; only "
-                                    "splats are taken in a kernel");
+        return constant.emitOpError(
+            "is a block of different constants; a kernel supports only splats");
       constant.setValueAttr(cast<TypedAttr>(elements.resizeSplat(type)));
     }
   }

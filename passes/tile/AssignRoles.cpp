@@ -112,6 +112,9 @@ bool Roles::addSlice(Operation *op) {
   return true;
 }
 
+/// Whether the copying warps can do this load: everything that its position
+/// depends on outside of the loop must be computable by all warps, and nothing
+/// in this kernel may write its memory.
 bool Roles::isCopied(scf::ForOp loop, const StagedLoad &staged) {
   LoadOp load = staged.load;
   SetVector<Operation *> inside;
@@ -157,7 +160,8 @@ void Roles::findLoops() {
   }
 }
 
-/// Moves the copies' dependences to the start, and the builder after them.
+/// Moves the copies' dependences to the start, and the builder after them: both
+/// regions need these values, so all warps compute them before they part.
 void Roles::makePrefix() {
   SmallVector<Operation *> order(slice.begin(), slice.end());
   llvm::sort(order,
@@ -170,11 +174,14 @@ void Roles::makePrefix() {
   }
 }
 
+/// The ring for a loop's loads, made on first use, with its mbarriers.
 Ring &Roles::ringOf(const CopiedLoop &copied) {
   int64_t stages = schedule.getStages();
   SmallVector<Type> types;
   for (const StagedLoad &staged : copied.loads)
     types.push_back(ringType(staged.load, stages));
+  // Loops run one after the other, so those with equal blocks share a ring. The
+  // copying warps may then run ahead into the next loop.
   for (auto &ring : rings)
     if (ring->types == types)
       return *ring;
@@ -189,6 +196,8 @@ Ring &Roles::ringOf(const CopiedLoop &copied) {
   auto mbarriers = SharedType::get({stages}, b.getI64Type());
   ring->full = allocate(mbarriers);
   ring->empty = allocate(mbarriers);
+  // Arrivals per round: every copying thread says that its copies are there,
+  // and one lane of each computing warp that the slot was read.
   MbarrierInitOp::create(b, loc(), ring->full, 32 * schedule.getCopyWarps());
   MbarrierInitOp::create(b, loc(), ring->empty, schedule.getWarps());
   Value zero = number(0);
@@ -197,6 +206,8 @@ Ring &Roles::ringOf(const CopiedLoop &copied) {
   return *rings.back();
 }
 
+// A wait names a phase of the mbarrier by its parity, which changes with each
+// round through the ring.
 SmallVector<Value> Roles::next(Position at, OpBuilder &b) {
   Value slot = nextSlot(at.slot, schedule.getStages(), b, loc());
   Value wraps = arith::CmpIOp::create(b, loc(), arith::CmpIPredicate::eq, slot,
@@ -206,6 +217,9 @@ SmallVector<Value> Roles::next(Position at, OpBuilder &b) {
   return {slot, parity};
 }
 
+/// The computing side of a loop, changed in place: it carries its position in
+/// the ring, waits at the start of an iteration and gives the slot back at the
+/// end.
 void Roles::compute(const CopiedLoop &copied, Ring &ring) {
   scf::ForOp loop = copied.loop;
   IRRewriter rewriter(b);
@@ -231,6 +245,8 @@ void Roles::compute(const CopiedLoop &copied, Ring &ring) {
   MbarrierArriveOp::create(b, loc(), ring.empty, slot);
 }
 
+/// The copying side: a loop with the same bounds that only computes indices and
+/// starts copies.
 void Roles::copy(const CopiedLoop &copied, Ring &ring) {
   scf::ForOp loop = copied.loop;
   auto mine = scf::ForOp::create(b, loc(), loop.getLowerBound(),
@@ -240,6 +256,9 @@ void Roles::copy(const CopiedLoop &copied, Ring &ring) {
   b.setInsertionPointToStart(mine.getBody());
   Position at{mine.getRegionIterArg(0), mine.getRegionIterArg(1)};
   Value slot = indexOf(at.slot);
+  // Empty since the previous round, which has the other parity. In the first
+  // round nobody has read a slot: a new mbarrier counts the phase before its
+  // first as complete, so this wait returns at once.
   Value before = arith::XOrIOp::create(b, loc(), at.parity, number(1));
   MbarrierWaitOp::create(b, loc(), ring.empty, slot, before);
   auto indices = indicesAt(loop, copied.loads, mine.getInductionVar(), b);
@@ -256,10 +275,11 @@ void Roles::run() {
     return;
   findLoops();
   if (loops.empty()) {
-    kernel.emitWarning("has warps that copy, and no loop whose blocks they "
-                       "could bring: operands of dots, loaded in a loop of the "
-                       "kernel's body by indices that follow from numbers, of "
-                       "memory that the kernel does not write");
+    kernel.emitWarning(
+        "has copying warps, but no loop whose blocks they could load: operands "
+        "of dots, loaded in a loop of the kernel's body at indices computed "
+        "from scalars, from memory that the kernel does not write");
+    // A block size that was given includes the copying warps.
     if (kernel.getKnownBlockSize())
       kernel.setKnownBlockSizeAttr(
           b.getDenseI32ArrayAttr({int32_t(32 * schedule.getWarps()), 1, 1}));
@@ -280,7 +300,7 @@ void Roles::run() {
   compute->getOperations().splice(compute->end(), body.getOperations(),
                                   std::next(roles->getIterator()),
                                   body.getTerminator()->getIterator());
-  // Copies first: they are made from the loads.
+  // Copies first: they are made from the loads, which compute() erases.
   b.setInsertionPointToEnd(copy);
   for (auto [copied, ring] : llvm::zip(loops, used))
     this->copy(copied, *ring);

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Interprets a kernel's integers for each program of the grid. Values of blocks
+// are not computed, only where blocks are and how much of them is inside their
+// view. The kernel is first translated to a list of steps with numbered values,
+// since a grid can have many thousand programs.
 #include "passes/tile/BlockBytes.h"
 #include "dialects/tile/Dialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -60,6 +65,7 @@ Evaluate evaluationOf(Operation *op) {
     return std::max(x[0], x[1]);
   };
   Evaluate compared = [](Operation *op, In x) -> Number {
+    // Numbers are held in 64 bits, whatever the width of their type.
     unsigned bits = 64; // positions are never negative where it matters
     return int64_t(arith::applyCmpPredicate(
         cast<arith::CmpIOp>(op).getPredicate(), APInt(bits, uint64_t(x[0])),
@@ -119,7 +125,7 @@ private:
     Operation *op = nullptr;
     Kind kind = Kind::Scalar;
     Evaluate evaluate =
-        nullptr; // of a scalar; null: what it gives is not known
+        nullptr; // evaluates a scalar op; null: its result is unknown
     SmallVector<unsigned> in, out;
     std::vector<Step> body, otherwise; // of loops and branches
     bool isStraight = false;           // of a loop: only positions change
@@ -194,7 +200,7 @@ LogicalResult Programs::prepareAccess(BlockAccessOpInterface access,
 }
 
 /// Whether positions in `loop` are affine in its counter, with loop-invariant
-/// terms.
+/// terms. runLoop() then derives all iterations from the first and the last.
 bool Programs::isStraight(const Step &loop) const {
   llvm::DenseSet<unsigned> changes{loop.counter};
   for (const Step &s : loop.body) {
@@ -203,6 +209,7 @@ bool Programs::isStraight(const Step &loop) const {
     auto isChanging = [&](unsigned i) { return changes.contains(i); };
     if (s.out.empty() || llvm::none_of(s.in, isChanging))
       continue;
+    // A product of two numbers that change is not affine.
     bool sum =
         isa<arith::AddIOp, arith::SubIOp, arith::IndexCastOp, arith::ExtSIOp,
             arith::ExtUIOp, arith::TruncIOp>(s.op) ||
@@ -214,6 +221,9 @@ bool Programs::isStraight(const Step &loop) const {
   return true;
 }
 
+/// Translates a block to steps. Ops that neither compute a number nor reach
+/// memory are left out; control flow that is not understood fails only if it
+/// reaches memory.
 LogicalResult Programs::prepare(Block &block, std::vector<Step> &steps) {
   for (Operation &op : block.without_terminator()) {
     Step step;
@@ -234,6 +244,7 @@ LogicalResult Programs::prepare(Block &block, std::vector<Step> &steps) {
       if (step.body.empty())
         continue;
     } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      // Its results are unknown then, as if they came from memory.
       if (!reachesMemory(branch))
         continue;
       step.kind = Kind::Branch;
@@ -264,6 +275,9 @@ LogicalResult Programs::prepare(Block &block, std::vector<Step> &steps) {
   return success();
 }
 
+/// The block that an access reads or writes in the current program. Dimensions
+/// with one element inside have no span, so views of one memory in different
+/// shapes give equal keys for equal blocks.
 Access Programs::made(const Step &step) {
   Access a;
   a.whole = true;
@@ -288,12 +302,15 @@ Access Programs::made(const Step &step) {
   }
   a.bytes = elements * step.elementBytes;
   llvm::sort(spans);
+  // A block at an unknown place equals no other, so it is always counted.
   a.where = {step.memory, step.isStore, first, known ? 0 : ++unknownPlaces};
   for (auto [stride, n] : spans)
     a.where.append({stride, n});
   return a;
 }
 
+/// The value of a scalar op; nothing if an operand is unknown, as are numbers
+/// from memory, or the op is not evaluated.
 Number Programs::evaluated(const Step &s) {
   if (!s.evaluate)
     return std::nullopt;
@@ -332,12 +349,15 @@ LogicalResult Programs::run(const std::vector<Step> &steps, Sink sink) {
       numbers[s.out[0]] = tickets++; // each program has one, in some order
       break;
     case Kind::Scalar:
+      // An unknown number fails only where an access or a loop needs it.
       numbers[s.out[0]] = evaluated(s);
       break;
     }
   return success();
 }
 
+/// All iterations, or for a straight loop three of them that stand for all. So
+/// a long loop costs no more than a short one.
 LogicalResult Programs::runLoop(const Step &loop, Sink sink) {
   Number from = numbers[loop.in[0]], to = numbers[loop.in[1]],
          step = numbers[loop.in[2]];
@@ -356,7 +376,8 @@ LogicalResult Programs::runLoop(const Step &loop, Sink sink) {
     return success();
   }
   // How much of a block is inside is concave in its position: if both ends are
-  // whole, so is everything between them.
+  // whole, so is everything between them. The iteration before the last stands
+  // for that end, because the last block is often cut by the view's edge.
   SmallVector<Access, 4> ends[3];
   for (auto [k, i] : llvm::enumerate(ArrayRef<int64_t>{0, n - 2, n - 1})) {
     SmallVector<Access, 4> &end = ends[k];
@@ -369,6 +390,8 @@ LogicalResult Programs::runLoop(const Step &loop, Sink sink) {
       sink(first[i]);
       continue;
     }
+    // The block enters or leaves its view somewhere in the middle: only a walk
+    // over all iterations tells how much of each is inside.
     if (!first[i].whole || !beforeLast[i].whole) { // count each
       for (int64_t k = 0; k < n; ++k) {
         size_t at = 0;
@@ -382,6 +405,8 @@ LogicalResult Programs::runLoop(const Step &loop, Sink sink) {
     }
     Access all = first[i];
     all.bytes = (n - 1) * first[i].bytes + last[i].bytes;
+    // Names the whole series: a second loop over the same blocks has an equal
+    // key and is not counted again.
     all.where.push_back(n);
     all.where.append(last[i].where);
     sink(all);
@@ -389,6 +414,8 @@ LogicalResult Programs::runLoop(const Step &loop, Sink sink) {
   return success();
 }
 
+/// Goes through the grid. `seen` is cleared for each program, since programs
+/// share nothing: an operand that two of them read is counted twice.
 std::optional<int64_t> Programs::count() {
   auto given = kernel->getAttrOfType<DenseI64ArrayAttr>(gridName);
   std::vector<Step> steps;

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Kernels are written by hand, so everything that later passes take for granted
+// is checked here, with the type and the reason in the message. AssignLayouts
+// checks blocks again, since it may run without this pass. checkLayouts is for
+// the passes after it.
 #include "act/Layout/Blocked.h"
 #include "passes/tile/Layouts.h"
 #include "passes/tile/Passes.h"

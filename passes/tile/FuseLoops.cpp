@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Which pairs of loops are tried, and what must hold of memory between them.
+// Whether a pair can be fused is decided in FuseLoopsFactors.cpp and
+// FuseLoopsBounds.cpp; FuseLoopsMerge.cpp builds the fused loop.
 #include "passes/tile/FuseLoops.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -19,6 +23,7 @@ using namespace act::tile;
 
 namespace {
 
+/// Equal constants need not be one value.
 bool isSameBound(Value x, Value y) {
   auto p = getConstantIntValue(x), q = getConstantIntValue(y);
   return x == y || (p && p == q && x.getType() == y.getType());
@@ -136,6 +141,7 @@ struct FuseLoops : act::tile::impl::FuseLoopsPassBase<FuseLoops> {
   }
 
   bool fusePair(scf::ForOp a, scf::ForOp b) {
+    // The same loop twice: keep one.
     if (a.getNumResults() == b.getNumResults() && a.getNumResults() &&
         SameValue(a, b)(a.getResult(0), b.getResult(0))) {
       b.replaceAllUsesWith(a.getResults());
@@ -144,7 +150,8 @@ struct FuseLoops : act::tile::impl::FuseLoopsPassBase<FuseLoops> {
     }
     if (!haveLoadsInCommon(a, b))
       return false;
-    // Hoist ops that depend only on a's results out of b.
+    // Hoist ops that depend only on a's results out of b: as rows, they may be
+    // factors.
     moveLoopInvariantCode(cast<LoopLikeOpInterface>(*b));
     Dependence dependence(a, b);
     if (!dependence.analyze())

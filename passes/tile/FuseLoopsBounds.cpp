@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For exp(x - b) with b from another loop: whether b always bounds x.
+// For exp(x - b) with b from another loop: whether b always bounds x. Then each
+// term is at most 1 with any b of the first loop's iterations, and so are the
+// corrections exp(b - b'), since b only grows. Without the bound, a fused loop
+// could overflow where the two loops do not.
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -47,6 +50,8 @@ static bool isInfinity(Value v) {
   return constant && std::isinf(*constant);
 }
 
+// Guards keep exp(-inf - -inf), which is NaN, out of rows that are hidden so
+// far. The comparison may be written in any of these ways.
 Value Dependence::guarded(Value v) const {
   auto select = v.getDefiningOp<arith::SelectOp>();
   if (!select || !depends(select.getCondition()))
@@ -81,6 +86,12 @@ bool Dependence::hasLogarithm(Value v) const {
                       [&](Value o) { return hasLogarithm(o); });
 }
 
+/// Splits the exponent's sum `v`, times `scale`, into the parts of `out`. With
+/// m and l from loop a,
+///
+///     x - (m + log(l))   own x, rows m, logarithms l: exp(x - m) / l
+///
+/// False if a part depends on a in another way.
 bool Dependence::split(Value v, double scale, Along along, Exponent &out) {
   if (!depends(v)) {
     if (isInB(v))
@@ -119,6 +130,9 @@ bool Dependence::split(Value v, double scale, Along along, Exponent &out) {
   return inner && split(inner, scale, along, out);
 }
 
+/// The factors of exp(own + row): one term of the iteration and one row that
+/// bounds it, apart from logarithms, which become factors outside of the
+/// exponential.
 std::optional<Factors> Dependence::exponential(Operation *op,
                                                Factor::Kind kind) {
   auto flags = cast<arith::ArithFastMathInterface>(op).getFastMathFlagsAttr();
@@ -188,6 +202,9 @@ bool Dependence::isGuardOf(Value guard, Bound bound) {
   return found && constantOf(compare.getRhs()) == expected;
 }
 
+/// The values whose maximum or minimum the loop carries as `result`, if it is
+/// one: the leaves of a tree of maxima in which the carried value is a leaf
+/// too.
 std::optional<SmallVector<Value>> Dependence::runningOf(unsigned result,
                                                         bool minimum) {
   Value own = a.getRegionIterArgs()[result];
@@ -234,6 +251,8 @@ static Value behindReduce(Value v, CombineKind kind, Along &along) {
   return v;
 }
 
+/// Whether one of those leaves is the maximum of x over all dimensions but
+/// `along`. The result says which elements of x it sees; empty means all.
 std::optional<SmallVector<Where, 1>>
 Dependence::isRunningMaximumOf(unsigned result, bool minimum, Value x,
                                ArrayRef<int64_t> along) {
@@ -263,7 +282,8 @@ Dependence::isRunningMaximumOf(unsigned result, bool minimum, Value x,
   return std::nullopt;
 }
 
-/// c ? kept : 0
+/// c ? kept : 0. Elements that the first loop did not see are harmless if this
+/// select hides them too.
 std::optional<Factors> Dependence::selected(Value condition, bool value,
                                             Value kept) {
   auto factors = factorsOf(kept);
@@ -288,6 +308,7 @@ std::optional<Dependence::Bound> Dependence::bounded(Value x, double scaleX,
     unsigned result = cast<OpResult>(row).getResultNumber();
     bool minimum = scaleRow > 0;
     while (x) {
+      // x and its bound have opposite factors, up to the rounding of constants.
       if (std::abs(scaleX + scaleRow) <= 1e-7 * std::abs(scaleX))
         if (auto only = isRunningMaximumOf(result, minimum, x, along))
           return Bound{result, minimum, *only};

@@ -1,4 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Finds the factors of loop b's terms that come from loop a. A term's factors
+// follow from its operands' factors, bottom up:
+//
+//     p  = exp(x - m)       {exp(-m)}
+//     q  = p / l            {exp(-m), 1/l}
+//     T  = dot(q, V)        {exp(-m), 1/l}: rows of T have those of q
+//
+// A value that depends on a in any other way has no factors, and then the loops
+// stay as they are.
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -69,6 +79,8 @@ static bool inOrder(const Factors &factors) {
   });
 }
 
+// What depends on a's results: between the loops, and in b's body. An op with
+// regions depends on a if anything inside does.
 Dependence::Dependence(scf::ForOp a, scf::ForOp b) : a(a), b(b), same(a, b) {
   dependent.insert(a.result_begin(), a.result_end());
   auto uses = [&](Operation *op) {
@@ -145,7 +157,8 @@ std::optional<Factors> Dependence::factorsOf(Value v) {
   return factors;
 }
 
-/// For a block whose elements all count.
+/// For a block whose elements all count: an op that combines elements must not
+/// see those that the first loop has not bounded.
 std::optional<Factors> Dependence::finiteFactorsOf(Value v) {
   auto factors = factorsOf(v);
   return factors && llvm::all_of(*factors,
@@ -154,6 +167,8 @@ std::optional<Factors> Dependence::finiteFactorsOf(Value v) {
              : std::nullopt;
 }
 
+/// The factors of both: every value is its factors times what does not depend
+/// on a.
 std::optional<Factors> Dependence::product(Value x, Value y) {
   auto left = factorsOf(x), right = factorsOf(y);
   if (!left || !right)
@@ -162,7 +177,8 @@ std::optional<Factors> Dependence::product(Value x, Value y) {
   return left;
 }
 
-/// A matrix product has the factors of a's rows and b's columns.
+/// A matrix product has the factors of a's rows and b's columns. A factor that
+/// varies along k does not leave the sum over k.
 std::optional<Factors> Dependence::dot(DotOp op) {
   auto left = finiteFactorsOf(op.getA()), right = finiteFactorsOf(op.getB());
   if (!left || !right)
@@ -197,6 +213,8 @@ static bool isAtMostOne(Value v, const Dependence &d) {
 
 /// Marks summed dimensions; no factor may depend on one.
 static constexpr int64_t notThere = -2;
+/// `factors` with dimensions renumbered by `where`, as an op that changes the
+/// shape does; nothing if one of them varies along a summed dimension.
 static std::optional<Factors>
 moved(std::optional<Factors> factors,
       llvm::function_ref<int64_t(int64_t)> where) {
@@ -208,6 +226,8 @@ moved(std::optional<Factors> factors,
   return factors;
 }
 
+/// One rule per op. Sums need equal factors on both sides; selects may only
+/// hide terms, by 0; a reduction must not run over a dimension of a factor.
 std::optional<Factors> Dependence::computeFactors(Value v) {
   if (isRow(v)) {
     Factor f{Factor::Times, v, identity(v)};
@@ -225,6 +245,8 @@ std::optional<Factors> Dependence::computeFactors(Value v) {
     return factorsOf(op->getOperand(0));
   if (auto truncation = dyn_cast<arith::TruncFOp>(op)) {
     auto factors = factorsOf(truncation.getIn());
+    // Without its factors the rounded number may be larger. bf16 and f32 have
+    // the range for it; f16 and f8 only if it is at most 1.
     auto to = cast<FloatType>(getElementTypeOrSelf(v.getType()));
     if (factors && !to.isBF16() && !to.isF32() &&
         !isAtMostOne(truncation.getIn(), *this))

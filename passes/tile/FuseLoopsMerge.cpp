@@ -1,6 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Builds the fused loop.
+// Builds the fused loop:
+//
+//     for j, with m and l carried:
+//       a's body                     m' from m
+//       m0 = m' == -inf ? 0 : m'     unless m' is surely finite
+//       b's body without dependence
+//       l' = l * exp(m - m') + exp(x - m0)
+//     l = l0 + factors that leave * l
+//
+// A sum starts from 0 in the loop: b's initial value l0 has none of the
+// factors, so it is added at the end.
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -177,6 +187,8 @@ Value Merge::term(Value v) {
 /// exp(scale * (new row - old row)), for a sum of this type.
 Value Merge::correction(const Factor &f, Type type) {
   Value old = row(f.row, before, false), now = row(f.row, after, false);
+  // In the sum's type if that is wider: the difference of two narrow numbers
+  // need not be a narrow number.
   Type element = getElementTypeOrSelf(type);
   if (getElementTypeOrSelf(old.getType()).getIntOrFloatBitWidth() <
       element.getIntOrFloatBitWidth()) {
@@ -218,6 +230,8 @@ void Merge::guard(Value row) {
       arith::SelectOp::create(builder, loc, none, splat(now.getType(), 0), now);
 }
 
+/// First a's iteration, then what b computes without a, then the corrected
+/// sums, then the terms that depend on a, with a's results of this iteration.
 void Merge::writeBody(scf::ForOp loop) {
   OpBuilder::InsertionGuard here(builder);
   Block *body = loop.getBody();
@@ -263,6 +277,8 @@ void Merge::writeBody(scf::ForOp loop) {
   scf::YieldOp::create(builder, loc, yields);
 }
 
+/// The result of b's sum `k`, after the loop: times the factors that left it,
+/// plus b's initial value.
 Value Merge::finish(unsigned k, scf::ForOp loop) {
   Value sum = loop.getResult(a.getNumResults() + k);
   if (!d.carried[k])
@@ -280,7 +296,8 @@ Value Merge::finish(unsigned k, scf::ForOp loop) {
               ? Value(arith::MulFOp::create(builder, loc, sum, by))
               : Value(arith::DivFOp::create(builder, loc, sum, by));
   }
-  // A sum of hidden terms is 0, whatever its scale.
+  // A sum of hidden terms is 0, whatever its scale: with l = 0 in a row without
+  // visible terms, 0 / l would be NaN.
   if (llvm::any_of(*d.carried[k], [](const Factor &f) { return f.hidden; })) {
     Value nothing = arith::CmpFOp::create(
         builder, loc, arith::CmpFPredicate::OEQ, unscaled, splat(type, 0));
@@ -303,6 +320,9 @@ Value Merge::finish(unsigned k, scf::ForOp loop) {
   return sum;
 }
 
+/// Ops between the loops that do not depend on a move before it. Those that do
+/// stay between them: their users are outside of b, or in b, where terms use
+/// other values instead.
 scf::ForOp Merge::run() {
   for (Operation *op = a->getNextNode(), *next; op != b; op = next) {
     next = op->getNextNode();

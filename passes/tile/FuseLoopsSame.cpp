@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Compares computations of two loops by structure. Both sides are traced
+// backwards together, and a pair that was found equal stays equal. So a block
+// that each loop loads and masks for itself is the same value in both.
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/tile/FuseLoops.h"
 

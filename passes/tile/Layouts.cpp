@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A layout is an attribute in the IR and a Distributed in calculations. The
+// attribute's verifier has run Distributed::get, so the way back cannot fail.
 #include "passes/tile/Layouts.h"
 
 using namespace mlir;
@@ -28,6 +31,8 @@ layout::Distributed tile::swapped(const layout::Distributed &l) {
   return l.transposed(order);
 }
 
+// Merging dimensions in row-major order keeps digits: a stride in an outer
+// dimension becomes that stride times the inner extents.
 RankedTensorType tile::collapsed(RankedTensorType type, unsigned rank) {
   layout::Distributed l = distributed(type);
   size_t merged = l.rank() - rank + 1;

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sends each op on blocks to the file of its family (threads/), and writes the
-// kernel anew in a second entry block. The old block stays until the end,
-// because types, layouts and ranges are read from its ops.
+// One op on a block becomes one op per register of a thread. With 4 warps, a
+// block of 64 x 80 has 40 registers:
+//
+//     %c = arith.addf %a, %b : tensor<64x80xf32, #layout>
+//     %c0 = arith.addf %a0, %b0 : f32  ..  %c39 = arith.addf %a39, %b39 : f32
+//
+// This file sends each op on blocks to the file of its family (threads/), and
+// writes the kernel anew in a second entry block. The old block stays until the
+// end, because types, layouts and ranges are read from its ops.
 #include "mlir/Analysis/Liveness.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -26,9 +32,10 @@ namespace act::tile {
 using namespace mlir;
 using namespace act::tile;
 
+// Barriers that sharing of memory needs come first, then the op's own code.
 LogicalResult act::tile::lowerOp(Operation *op, ThreadBuilder &t) {
   t.loc = op->getLoc();
-  t.current = op;
+  t.current = op; // whose scratch it is
   if (t.shared.mustWait(op))
     t.barrier();
   if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op))
@@ -155,8 +162,8 @@ int64_t alignmentOf(BlockArgument argument) {
   return all;
 }
 
-/// Layouts are known now, so the number of a thread's registers is too. Beyond
-/// the limit LLVM would take unreasonably long.
+/// A layout tells how many registers a thread needs. Beyond the limit LLVM
+/// would take unreasonably long.
 LogicalResult checkRegisters(gpu::GPUFuncOp kernel) {
   WalkResult walked = kernel.walk([&](Operation *op) -> WalkResult {
     for (Type type : op->getResultTypes())
@@ -209,13 +216,13 @@ void numberPrograms(ThreadBuilder &t, gpu::GPUFuncOp kernel) {
     Value all = arith::MulIOp::create(b, t.loc, outer, constant(count));
     return arith::AddIOp::create(b, t.loc, all, inner);
   };
-  // With 2 rows of 4 that start together, the hardware's order 0, 1, 2, ..
+  // With raster = 2x4:
   //
   //     program  0 1 2 3      starts as  0 2 4 6
   //              4 5 6 7                 1 3 5 7
   //
-  // so blocks that run at the same time share columns as well as rows. The last
-  // group may have fewer rows.
+  // So programs that run at the same time share columns as well as rows. The
+  // last group may have fewer rows.
   Value x = gpu::BlockIdOp::create(b, t.loc, gpu::Dimension::x),
         y = gpu::BlockIdOp::create(b, t.loc, gpu::Dimension::y);
   Value number = counted(y, grid[0], x);
@@ -257,13 +264,13 @@ int64_t bitsHeld(Value v) {
 void warnOfSpills(gpu::GPUFuncOp kernel) {
   ScheduleAttr schedule = getSchedule(kernel);
   int64_t most = std::min<int64_t>(255, 65536 / schedule.getThreads());
-  auto warn = [&](Operation *op, StringRef what, int64_t bits) {
-    op->emitWarning(what) << " blocks of which each thread of "
-                          << schedule.getWarps() << " warps holds " << bits / 32
-                          << " registers, of " << most
-                          << ": some go to memory and back; more warps, or "
-                             "smaller blocks, hold fewer each";
-  };
+  auto warn =
+      [&](Operation *op, StringRef what, int64_t bits) {
+        op->emitWarning(what)
+            << " blocks of which each thread of " << schedule.getWarps()
+            << " warps holds " << bits / 32 << " registers, of " << most
+            << ": some of them spill; use more warps or smaller blocks";
+      };
   bool warned = false;
   kernel.walk([&](scf::ForOp loop) {
     int64_t bits = 0;

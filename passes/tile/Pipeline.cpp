@@ -28,7 +28,8 @@ void tile::buildTilePipeline(OpPassManager &pm, const TileOptions &options) {
   pm.addPass(createSplitMaskedLoopsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
-  // Each loop's masks are known now, with one select fewer in the way.
+  // Each loop's masks are known at this point, with one select fewer in the
+  // way.
   pm.addPass(createSimplifyMathPass());
   pm.addPass(createCSEPass());
   // Count before dots are skipped at run time, depending on memory.
@@ -46,8 +47,8 @@ void tile::buildTilePipeline(OpPassManager &pm, const TileOptions &options) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createLowerToThreadsPass({options.chip}));
   pm.addPass(createCSEPass());
-  // Lanes and registers are known now: which row values need no exchange in a
-  // loop, and that a warp can test whether its own scaling is by 1.
+  // These need lanes and registers: they see which row values need no exchange
+  // in a loop, and let a warp test whether its own scaling is by 1.
   pm.addPass(createSumLanesLastPass());
   pm.addPass(createSkipUnitScalingPass());
 }

@@ -1,4 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Changes a kernel's sizes by unification: dimensions that ops tie together
+// form a class, and a class with a name gets the name's size.
+//
+//     %a = tile.load %x[%i : M = 128, %k : K = 64]
+//     %d = tile.dot %a, %b, %acc
+//
+// puts dimension 0 of %a, %acc and %d into the class M. The file changes types,
+// constants and extents, not arithmetic: a kernel that multiplies by 128
+// instead of `tile.block_size M` keeps doing so.
 #include "passes/tile/SetBlockSizes.h"
 #include "dialects/tile/Dialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -26,7 +36,8 @@ RankedTensorType blockOf(Value v) {
   return dyn_cast<RankedTensorType>(v.getType());
 }
 
-/// The block or number that an access reads or writes.
+/// The block or number that an access reads or writes: a load's result, or the
+/// first operand of a store or an atomic addition.
 Value blockOfAccess(Operation *access) {
   return isa<LoadOp>(access) ? access->getResult(0) : access->getOperand(0);
 }
@@ -53,6 +64,8 @@ public:
   }
 
 private:
+  /// An extent with a name, and one that must stay as it is. `op` is for
+  /// messages.
   struct Named {
     Operation *op;
     unsigned node;
@@ -133,7 +146,8 @@ private:
 };
 
 /// Clones a value of any length for each reader, so that the readers' lengths
-/// stay independent.
+/// stay independent. CSE may have merged the zeros of an M x N and of an N x K
+/// block of equal size; as one value they would force M, N and K to be equal.
 void Resizer::separate() {
   kernel.walk([](Operation *op) {
     if (!isa<arith::ConstantOp, IotaOp, tensor::SplatOp>(op) ||
@@ -146,6 +160,8 @@ void Resizer::separate() {
   });
 }
 
+/// An extent with a name gets that name's size, one without must stay. A block
+/// of indices has its own extent, and its length decides.
 void Resizer::relateAccess(BlockAccessOpInterface access) {
   Operation *op = access;
   Value block = blockOfAccess(op);
@@ -174,7 +190,8 @@ void Resizer::relateReshape(tile::ReshapeOp op) {
   ArrayRef<int64_t> a = blockOf(from).getShape(), b = blockOf(to).getShape();
   size_t i = 0, j = 0;
   while (i < a.size() || j < b.size()) {
-    // An extra dimension of one element.
+    // An extra dimension of one element. Without this case it would join the
+    // dimension next to it, which could then not change.
     bool isOne = i < a.size() && a[i] == 1, isOther = j < b.size() && b[j] == 1;
     if (isOne != isOther) {
       isOne ? fix(op, from, i++) : fix(op, to, j++);
@@ -198,10 +215,13 @@ void Resizer::relateReshape(tile::ReshapeOp op) {
   }
 }
 
+/// Equates dimensions of the op's operands and results. The list must cover
+/// every op that blocks go through: a dimension that is not equated keeps its
+/// size, and the kernel no longer verifies.
 LogicalResult Resizer::relate(Operation *op) {
   for (Value v : op->getResults())
     if (RankedTensorType block = blockOf(v); block && block.getEncoding())
-      return op->emitOpError("has a block with a layout; block sizes are set "
+      return op->emitOpError("has a block with a layout; set block sizes "
                              "before layouts are assigned");
   TypeSwitch<Operation *>(op)
       .Case<LoadOp, StoreOp, AtomicAddOp>([&](auto o) { relateAccess(o); })
@@ -226,6 +246,7 @@ LogicalResult Resizer::relate(Operation *op) {
         fix(o, o.getResult(), axis);
       })
       .Case([&](BroadcastOp o) {
+        // A dimension that is repeated takes any length.
         RankedTensorType from = blockOf(o.getInput());
         for (int64_t d = 0; d < from.getRank(); ++d)
           if (from.getDimSize(d) == blockOf(o.getResult()).getDimSize(d))
@@ -247,6 +268,7 @@ LogicalResult Resizer::relate(Operation *op) {
         sameShape(o.getResults());
         relateHalf(o, o.getLhs(), o.getInput());
       })
+      // M, K and N of a product.
       .Case([&](DotOp o) {
         same(o.getA(), 0, o.getAcc(), 0);
         same(o.getA(), 1, o.getB(), 0);
@@ -255,6 +277,7 @@ LogicalResult Resizer::relate(Operation *op) {
           same(end, 0, o.getAcc(), 0);
         sameShape({o.getAcc(), o.getResult()});
       })
+      // Initial, carried, yielded and resulting values of control flow.
       .Case([&](RegionBranchOpInterface o) {
         RegionBranchSuccessorMapping passed;
         o.getSuccessorOperandInputMapping(passed);
@@ -266,6 +289,7 @@ LogicalResult Resizer::relate(Operation *op) {
       .Case<RegionBranchTerminatorOpInterface, tile::YieldOp>([](auto) {})
       .Case<ScanOp, PhiloxOp, PrintOp>([&](auto o) { sameShape(o); })
       .Default([&](Operation *o) {
+        // Of an unknown op nothing may change.
         if (OpTrait::hasElementwiseMappableTraits(o))
           sameShape(o);
         else
@@ -274,6 +298,8 @@ LogicalResult Resizer::relate(Operation *op) {
   return success();
 }
 
+/// Fails if a class has two sizes, or has a dimension that must stay as it is.
+/// The message names the op at which the conflict shows.
 LogicalResult Resizer::chooseSizes() {
   DenseMap<unsigned, StringAttr> nameOfClass;
   for (const Named &n : named) {
@@ -286,10 +312,9 @@ LogicalResult Resizer::chooseSizes() {
     auto [known, first] = sizeOfClass.try_emplace(leader, size);
     if (!first && known->second != size)
       return n.op->emitOpError()
-             << "has an extent " << n.name.getValue() << " that is to be "
-             << size << ", and elsewhere in the kernel the same extent is "
-             << other->second.getValue() << ", which is to be "
-             << known->second;
+             << "has an extent " << n.name.getValue() << " that becomes "
+             << size << ", but elsewhere in the kernel the same extent is "
+             << other->second.getValue() << ", which becomes " << known->second;
   }
   for (const Fixed &f : fixed) {
     auto size = sizeOfClass.find(classes.findLeader(f.node));
@@ -306,6 +331,7 @@ LogicalResult Resizer::chooseSizes() {
   return success();
 }
 
+/// Sets types by class, then the attributes that repeat a type's extents.
 void Resizer::resize() {
   for (unsigned n = 0; n < ends.size(); ++n) {
     auto [block, dim] = ends[n];
@@ -336,7 +362,8 @@ void Resizer::resize() {
   });
 }
 
-/// Replaces names by numbers.
+/// Replaces names by numbers. Later passes see no `tile.block_size` and no
+/// symbolic grid, also if no size changes.
 void dropNames(gpu::GPUFuncOp kernel, DictionaryAttr sizes) {
   OpBuilder b(kernel.getContext());
   if (auto grid = kernel->getAttrOfType<GridAttr>(gridName))
@@ -366,6 +393,8 @@ struct SetBlockSizes : act::tile::impl::SetBlockSizesPassBase<SetBlockSizes> {
       return signalPassFailure();
     }
     std::set<std::string> known;
+    // A module may have several kernels with different names. Each takes the
+    // sizes that it knows; a size that none knows is an error.
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>()) {
       BlockSizes own;
       if (DictionaryAttr names = getBlockSizes(kernel))
@@ -379,7 +408,7 @@ struct SetBlockSizes : act::tile::impl::SetBlockSizesPassBase<SetBlockSizes> {
     }
     for (auto &[name, size] : given)
       if (!known.count(name)) {
-        emitError(getOperation()->getLoc(), "has no kernel with a block size ")
+        emitError(getOperation()->getLoc(), "no kernel has a block size ")
             << name;
         return signalPassFailure();
       }
@@ -423,7 +452,7 @@ LogicalResult tile::setBlockSizes(gpu::GPUFuncOp kernel,
     if (!old) {
       auto error = kernel.emitOpError("has no block size ") << name;
       if (own && !own.empty())
-        error << ", there is "
+        error << ", expected one of "
               << llvm::join(llvm::map_range(own,
                                             [](NamedAttribute size) {
                                               return size.getName().str();
@@ -434,6 +463,8 @@ LogicalResult tile::setBlockSizes(gpu::GPUFuncOp kernel,
     changed |= size != old;
     all.set(name, b.getI64IntegerAttr(size));
   }
+  // Types are consistent with the kernel's own sizes, so only other sizes need
+  // the analysis.
   if (changed && failed(Resizer(kernel, sizes).run()))
     return failure();
   dropNames(kernel, all.getDictionary(kernel.getContext()));

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Layout conversions through shared memory, made explicit where several can
+// share a store or a barrier. Conversions left as they are get both of their
+// own when they are lowered (threads/Shared.cpp).
 #include "act/Layout/Conversion.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -25,7 +29,10 @@ Value blockOf(ConvertLayoutOp conversion) {
   return trans ? trans.getInput() : v;
 }
 
-/// How elements reach the threads that need them.
+/// How elements reach the threads that need them. Kept: they are there already.
+/// Exchanged: by the conversion as it is. ByMatrix: the block may be stored in
+/// shared memory as a matrix, which other conversions can read too. None: there
+/// is no such conversion.
 enum class Way { None, Kept, Exchanged, ByMatrix };
 
 Way wayOf(ConvertLayoutOp conversion) {
@@ -79,7 +86,8 @@ bool isFull(Block &block) {
 /// Conversions that share one barrier, by converted block.
 using Group = llvm::MapVector<Value, SmallVector<ConvertLayoutOp>>;
 
-/// Whether `v` is available before `first`, or can be moved there.
+/// Whether `v` is available before `first`, or can be moved there: all blocks
+/// of a group are stored at its first conversion.
 bool comesBefore(Value v, Operation *first, const DominanceInfo &dominance) {
   Operation *op = v.getDefiningOp();
   if (op->isBeforeInBlock(first))
@@ -93,6 +101,9 @@ bool comesBefore(Value v, Operation *first, const DominanceInfo &dominance) {
   return true;
 }
 
+/// Stores the group's blocks before `first`, with one barrier, and makes each
+/// conversion a read. The barrier before the stores follows from the plan of
+/// shared memory.
 void share(Group &group, Operation *first) {
   OpBuilder b(first);
   SmallVector<Value> memory;
@@ -120,7 +131,7 @@ int64_t sizeOf(SharedType type) {
 /// stay in registers. If that needs more memory or registers than the loop may
 /// have to spare, the exchange stays in the loop.
 void hoist(gpu::GPUFuncOp kernel) {
-  constexpr int64_t mostBytes = 80 * 1024; // of 99 KiB; exchanges need some
+  constexpr int64_t mostBytes = 80 * 1024; // of 99 KiB; exchanges need some too
   constexpr int64_t mostBytesOfThread = 128;
   int64_t bytes = 0;
   kernel.walk([&](AllocSharedOp op) { bytes += sizeOf(op.getType()); });
@@ -168,6 +179,8 @@ struct ShareConversions
       signalPassFailure();
   }
 
+  /// Groups the block's conversions: a group goes on as long as each further
+  /// block is available at its first conversion.
   void run(Block &block) {
     if (isFull(block))
       return shareEachAlone(block);
@@ -178,6 +191,7 @@ struct ShareConversions
       size_t conversions = 0;
       for (auto &[v, of] : group)
         conversions += of.size();
+      // A single conversion has nothing to share.
       if (conversions > 1)
         share(group, first);
       group.clear();

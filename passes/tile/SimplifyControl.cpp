@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Comes first in the pipelines for GPU and host, so all other passes know three
+// kinds of control flow only. Loops that say "parallel" become sequential: a
+// program's threads share its blocks and run the same iterations.
 #include "dialects/tile/Dialect.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -28,7 +32,10 @@ void replaceByBlock(Operation *op, Block &body, IRRewriter &rewriter) {
   rewriter.replaceOp(op, results);
 }
 
-/// One scf.if per case, in order, ending in the default.
+/// One scf.if per case, in order, ending in the default:
+///
+///     if (arg == 0) { case 0 }
+///     else { if (arg == 5) { case 5 } else { default } }
 void asBranches(scf::IndexSwitchOp op, IRRewriter &rewriter) {
   Location loc = op.getLoc();
   rewriter.setInsertionPoint(op);
@@ -87,6 +94,8 @@ void asLoops(scf::ParallelOp op, IRRewriter &rewriter) {
   rewriter.replaceOp(op, nest.results);
 }
 
+/// Upstream's conversion. Everything else stays legal, so it only touches ops
+/// of affine.
 LogicalResult lowerAffine(gpu::GPUModuleOp module) {
   MLIRContext *context = module.getContext();
   RewritePatternSet patterns(context);
@@ -101,7 +110,7 @@ LogicalResult inlineRegion(scf::ExecuteRegionOp op, IRRewriter &rewriter) {
   Block &body = op.getRegion().front();
   auto yield = dyn_cast<scf::YieldOp>(body.getTerminator());
   if (!op.getRegion().hasOneBlock() || !yield)
-    return op.emitOpError("has branches; expected one block");
+    return op.emitOpError("has branches, expected a single basic block");
   replaceByBlock(op, body, rewriter);
   return success();
 }

@@ -92,7 +92,8 @@ struct ScaleAfterMaximum : OpRewritePattern<ReduceOp> {
   }
 };
 
-/// c ? x k : -inf is (c ? x : -inf) k for k > 0.
+/// c ? x k : -inf is (c ? x : -inf) k for k > 0. A mask between the product and
+/// the maximum would otherwise hide the scale from the other patterns.
 struct ScaleAfterSelect : OpRewritePattern<arith::SelectOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(arith::SelectOp op,
@@ -145,7 +146,8 @@ struct NoGuardOfFinite : OpRewritePattern<arith::CmpFOp> {
   }
 };
 
-/// a b - m of a product that starts from zeros, and a row m: start from -m.
+/// a b - m of a product that starts from zeros, and a row m: start from -m. The
+/// subtraction of a whole block disappears.
 struct BeginWithRow : OpRewritePattern<arith::SubFOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(arith::SubFOp op,
@@ -200,6 +202,9 @@ public:
         all.push_back(op);
     });
   }
+  /// Blocks first: they determine the rows whose product with log2(e) is
+  /// rounded. The corrections of their sums must round it alike (ofRow), or
+  /// weights would not cancel.
   void run() {
     for (Operation *op : all)
       ofBlock(op);
@@ -245,6 +250,7 @@ private:
     Value row = behindRepeats(sub.getRhs(), repeats);
     Scaled x = scaledOf(sub.getLhs());
     double by = x.by * baseOf(op);
+    // For exp2 without a scale an fma would save nothing over the subtraction.
     if (repeats.empty() || by == 1 || !std::isnormal(float(by)) ||
         !isOrdinary(x.x))
       return;

@@ -62,6 +62,8 @@ struct Reach {
   AffineNumber low, high;
 };
 
+/// `comparison` as a statement about one row: x - y is an affine sum with the
+/// row as a symbol, and the rest lies between its two corners.
 std::optional<Reach> reachOf(arith::CmpIOp comparison, AffineBlocks &sums) {
   if (comparison.getPredicate() != arith::CmpIPredicate::eq)
     return std::nullopt;
@@ -116,7 +118,8 @@ Value reached(const Reach &reach, DotOp dot) {
   return ReduceOp::create(b, loc, CombineKind::Or, near, 0).getResult(0);
 }
 
-/// Ops of the loop's body, loads included, that only `dot` needs, in order.
+/// Ops of the loop's body, loads included, that only `dot` needs, in order. A
+/// load does not move past a write, which might be to its memory.
 SmallVector<Operation *> onlyFor(DotOp dot) {
   llvm::SmallPtrSet<Operation *, 16> taken{dot};
   SmallVector<Operation *> ops{dot};

@@ -1,4 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// In online softmax a running maximum stops growing after a few blocks, and the
+// accumulator is then multiplied by exp2(0) = 1 in every iteration:
+//
+//     %a = arith.mulf %acc0, %p …            %any = vote.any(%p != 1, …)
+//     %b = arith.mulf %acc1, %p …     ->     scf.if %any { multiply all }
+//                                            else { pass them on }
+//
+// x * 1 is x, so results are equal bit by bit. The warp votes, so its lanes do
+// not diverge.
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/tile/Passes.h"
@@ -40,6 +50,8 @@ std::optional<Scaling> scalingOf(Operation &op, scf::ForOp loop) {
 /// test.
 constexpr size_t fewest = 16;
 
+/// Puts the products into a branch. One test per power: with few products for
+/// each, the tests would cost more than they save.
 void branch(ArrayRef<Scaling> products) {
   llvm::SetVector<Value> powers;
   SmallVector<Value> carried;

@@ -72,7 +72,9 @@ struct Piece {
   bool onlyPasses = false;
 };
 
-/// x < y or x <= y as x - y + constant < 0.
+/// x < y or x <= y as x - y + constant < 0: the result is negative exactly
+/// where the comparison is true. One form for all predicates lets the rest of
+/// the pass look at corners only.
 std::optional<AffineBlock> below(arith::CmpIOp op, AffineBlocks &sums) {
   using P = arith::CmpIPredicate;
   Value x = op.getLhs(), y = op.getRhs();
@@ -101,6 +103,10 @@ std::optional<AffineBlock> below(arith::CmpIOp op, AffineBlocks &sums) {
   return d;
 }
 
+/// `op` as a mask of `loop`; nothing if it is no sum, does not depend on the
+/// counter, or depends on something else that changes in the loop. The points
+/// are the iterations at which the block's lowest and highest corner change
+/// sign.
 std::optional<Mask> maskOf(arith::CmpIOp op, scf::ForOp loop,
                            AffineBlocks &sums) {
   auto d = below(op, sums);
@@ -109,6 +115,7 @@ std::optional<Mask> maskOf(arith::CmpIOp op, scf::ForOp loop,
     return std::nullopt;
   Value counter = loop.getInductionVar();
   int64_t factor = d->number.factorOf(counter);
+  // boundOf() multiplies it by a step of at most 31 bits.
   if (factor == 0 || std::abs(factor) > INT32_MAX)
     return std::nullopt;
   for (auto [symbol, f] : d->number.symbols)
@@ -165,6 +172,8 @@ private:
   SmallVector<WaitTurnOp> waits;
 };
 
+/// Both are prefixes of the loop, so one comparison of their ends decides.
+/// False where nothing is proven.
 bool Splitting::covers(const First &x, const First &y) {
   if (x.factor != y.factor)
     return false;
@@ -180,6 +189,8 @@ bool Splitting::isWhole(const First &x) {
   return scaled && covers(x, {x.factor, *scaled});
 }
 
+/// How far the loop's start is inside `x`: negative if not even the first
+/// iteration belongs to it.
 std::optional<AffineNumber> Splitting::overStart(const First &x) {
   auto start = sums.of(loop.getLowerBound());
   return start ? x.most.plus(start->number, -x.factor) : std::nullopt;
@@ -191,6 +202,9 @@ bool Splitting::isNone(const First &x) {
   return bound && *bound < 0;
 }
 
+/// After this mask's range, another mask is over too if its range is part of
+/// this one's. Before that, another mask still has its first value if its range
+/// contains this one's.
 Facts Splitting::factsWhere(const Mask &mask, bool after, bool alone) {
   Facts facts(always);
   if (alone) {
@@ -222,10 +236,12 @@ bool Splitting::plan() {
     else if (!isNone(mask->same) || !isWhole(mask->mixed))
       masks.push_back(*mask);
   });
+  // Hidden in all iterations: no piece, so the loop's results are its inputs.
   if (!always.empty() && doesNothing(loop, always))
-    return true; // no piece
-  // First each mask alone: beyond the end of another mask every mask's blocks
-  // are empty, whatever its own value.
+    return true;
+  // First each mask alone. With the facts about others, a mask that only begins
+  // would pass for one that ends: beyond another mask's end the iteration is
+  // empty whatever this mask is.
   for (const Mask &mask : masks) {
     for (bool alone : {true, false}) {
       if (leavesTurns(mask.mixed) &&
@@ -241,12 +257,18 @@ bool Splitting::plan() {
   }
   if (begins.empty() && ends.empty() ? planThirds() : planParts())
     return true;
+  // Nothing to split, but some masks have one value in the whole loop.
   if (always.empty())
     return false;
   pieces.assign(1, Piece{always, {}, {}, {}, {}});
   return true;
 }
 
+// A turn is a number of the form factor * program + constant. If the boundary
+// of the hidden iterations has the same symbol with a factor of the same sign,
+// both grow together from program to program. Then a later program's start is
+// no earlier than this one's, and an earlier program's end is no later. That is
+// what the header asks of starts and ends.
 bool Splitting::leavesTurns(const First &hidden) {
   return llvm::all_of(waits, [&](WaitTurnOp wait) {
     auto turn = sums.of(wait.getTurn());
@@ -260,6 +282,8 @@ bool Splitting::leavesTurns(const First &hidden) {
   });
 }
 
+/// For masks that hide iterations: up to three loops, and those iterations are
+/// left out. `left` has all masks, `full` none, `rest` only those that end.
 bool Splitting::planParts() {
   Piece left{always, {}, {}, {}, {}}, full = left, rest = left;
   bool someFull = true;
@@ -280,6 +304,8 @@ bool Splitting::planParts() {
     for (const Mask &first : begins)
       someFull &= !covers(first.mixed, m.same);
   }
+  // There is certainly no full block: one loop with all masks, over fewer
+  // iterations.
   if (!someFull) {
     left.to = rest.to;
     pieces = {left};
@@ -303,6 +329,8 @@ bool Splitting::planParts() {
   return true;
 }
 
+/// Later programs wait for this one's turn in the hidden iterations too, so
+/// those must still pass it.
 void Splitting::planPasses(ArrayRef<First> ends) {
   if (waits.empty() || ends.empty())
     return;
@@ -312,6 +340,8 @@ void Splitting::planPasses(ArrayRef<First> ends) {
   pieces.push_back(passes);
 }
 
+/// If no iteration can be proven to do nothing: all of them run, but those with
+/// constant comparisons run without masks.
 bool Splitting::planThirds() {
   Piece before{always, {}, {}, {}, {}}, mixed = before, after = before;
   bool someBefore = true, someAfter = true;
@@ -369,6 +399,8 @@ bool Splitting::seesAll(DotOp dot, const Facts &facts) {
 /// The first iteration not in `first`: the start plus as many steps as there
 /// are iterations in `first`, which is
 ///     max(most - factor * start + factor * step, 0) / (factor * step)
+/// The result is a counter of the original loop, so the next piece goes on with
+/// the same blocks. It is at most the loop's end, so a piece never runs over.
 Value Splitting::boundOf(const First &first, OpBuilder &b) {
   Location loc = loop.getLoc();
   auto constant = [&](int64_t v) -> Value {
@@ -422,7 +454,8 @@ Value Splitting::extreme(ArrayRef<First> points, bool latest, OpBuilder &b) {
   return all;
 }
 
-/// Without yielded values, the rest of the body is dead and folds away.
+/// Reduces the body to its tile.pass_turn. Without yielded values, the rest of
+/// the body is dead and folds away.
 static void keepPasses(scf::ForOp loop) {
   loop.getBody()->getTerminator()->setOperands(loop.getRegionIterArgs());
   loop.walk([](Operation *op) {
@@ -431,6 +464,10 @@ static void keepPasses(scf::ForOp loop) {
   });
 }
 
+/// One clone of the loop per piece, each with its bounds and its facts as
+/// constants. What one piece carries out, the next carries in. Pieces that turn
+/// out empty at run time pass it through. Canonicalization then folds the
+/// selects on the constants.
 void Splitting::apply() {
   OpBuilder b(loop);
   Location loc = loop.getLoc();
@@ -503,6 +540,8 @@ struct SplitMaskedLoops
     });
   }
 
+  /// Plans all loops before it changes any: the ranges and sums that plans rely
+  /// on belong to the kernel as it is.
   LogicalResult split(gpu::GPUFuncOp kernel) {
     kernel.walk([](scf::ForOp loop) { hoistNumbers(loop); });
     DataFlowSolver ranges;

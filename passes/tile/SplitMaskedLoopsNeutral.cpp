@@ -18,7 +18,9 @@ bool isSplat(Value v, function_ref<bool(const APFloat &)> test) {
 }
 
 /// Whether all values computed from `values` in the loop are computed row by
-/// row, with the row as their first dimension.
+/// row, with the row as their first dimension. Only then may a proof treat the
+/// rows in which the maximum is -inf apart from the others: no row's result
+/// depends on another row's case.
 bool isByRows(scf::ForOp loop, ArrayRef<Value> values, int64_t rows) {
   llvm::SmallPtrSet<Value, 32> reached;
   auto hasRows = [&](Value v) {
@@ -52,7 +54,10 @@ bool isByRows(scf::ForOp loop, ArrayRef<Value> values, int64_t rows) {
 }
 
 /// Whether all that reductions and products read of elementwise functions of
-/// `values` is the same constant in both numberings.
+/// `values` is the same constant in both numberings. A row may mix elements of
+/// both cases, some hidden by the mask and some -inf themselves. The numberings
+/// assume one case for the whole row, so an op that combines elements must not
+/// see a difference.
 bool agree(scf::ForOp loop, ArrayRef<Value> values, Numbering &x,
            Numbering &y) {
   llvm::SmallPtrSet<Value, 32> reached(values.begin(), values.end());
@@ -114,6 +119,10 @@ bool provesByRows(scf::ForOp loop, unsigned maximum,
     return FloatAttr::get(type, infinite ? APFloat::getInf(form, true)
                                          : APFloat::getZero(form));
   };
+  // seen   the row has a finite maximum: the masked iteration changes nothing
+  // empty  it has none, and its sums are 0: the masked iteration keeps that
+  // first  it has none after any iteration: the element is -inf itself
+  // other  the same, but a mask hides the element: in both the sums stay 0
   Numbering seen, empty, first, other;
   seen.assumeFinite(m);
   for (Numbering *n : {&empty, &first, &other}) {

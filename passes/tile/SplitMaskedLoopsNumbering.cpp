@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Implements the rules of the header. `compute` numbers one value, `isFinite`
+// answers the side condition that many rules have, and `proves` puts both
+// together for a loop's body.
 #include "passes/tile/SplitMaskedLoopsNumbering.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -9,6 +13,8 @@
 using namespace mlir;
 using namespace act::tile;
 
+/// The shape is no part of the key: a splat, its broadcast and the scalar are
+/// one number, so shape changes need no rules for constants.
 Numbering::Number Numbering::constant(TypedAttr element) {
   auto [it, fresh] =
       constants.try_emplace(element.getAsOpaquePointer(), entries.size());
@@ -48,12 +54,16 @@ Numbering::Number Numbering::compute(Value v) {
   if (auto choice = dyn_cast<scf::IfOp>(op))
     return branch(choice, result);
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
-    // Proven when the loop itself was visited, before its users.
+    // A loop that does nothing has numbered its results when it was visited,
+    // before its users. Of any other loop at most finiteness is known.
     Number n = leaf();
     if (staysFinite(loop, result))
       finite[n] = true;
     return n;
   }
+  // Two loads of one place are not equal: memory may change between them. Nor
+  // are ops with regions compared, but the region of a reduction with a kind is
+  // empty.
   bool word = isa<ReduceOp>(op) && cast<ReduceOp>(op).getKind();
   if ((op->getNumRegions() && !word) || op->getNumResults() != 1 ||
       isa<LoadOp>(op) || !isMemoryEffectFree(op)) {
@@ -81,6 +91,9 @@ Numbering::Number Numbering::compute(Value v) {
   return it->second;
 }
 
+/// What upstream's folder makes of the op if its constant operands are the
+/// assumed ones. This covers integers and comparisons without rules of their
+/// own.
 std::optional<Numbering::Number> Numbering::folded(Operation *op,
                                                    ArrayRef<Number> in) {
   if (op->getNumRegions())
@@ -114,6 +127,8 @@ std::optional<Numbering::Number> Numbering::folded(Operation *op,
   return element ? std::optional(constant(element)) : std::nullopt;
 }
 
+/// x + y, or x - y. -inf stays -inf next to a finite number. There is no rule
+/// for -inf - -inf, which is NaN.
 std::optional<Numbering::Number> Numbering::sum(Operation *op, Number x,
                                                 Number y, bool minus) {
   if (isZero(y))
@@ -130,10 +145,13 @@ std::optional<Numbering::Number> Numbering::sum(Operation *op, Number x,
   return std::nullopt;
 }
 
+/// The header's rules for floats. They hold under the assumptions of
+/// SplitMaskedLoopsNeutral.h, so a general folder must not use them.
 std::optional<Numbering::Number> Numbering::simplified(Operation *op,
                                                        ArrayRef<Number> in) {
   if (isa<arith::AddFOp, arith::SubFOp>(op))
     return sum(op, in[0], in[1], isa<arith::SubFOp>(op));
+  // 0 times infinity is NaN, so the other factor must be finite.
   auto product = [&]() -> std::optional<Number> {
     for (int i : {0, 1}) {
       if (isOne(in[i]))
@@ -157,6 +175,8 @@ std::optional<Numbering::Number> Numbering::simplified(Operation *op,
     if (x && y)
       return constant(b.getBoolAttr(arith::applyCmpPredicate(
           compared.getPredicate(), x.getValue(), y.getValue())));
+    // A finite number is not -inf: after a maximum that is assumed to be
+    // finite, the guard's comparison is known.
     auto guard = guardOf(compared.getPredicate(), in);
     if (guard && isFinite(guard->number))
       return constant(b.getBoolAttr(!guard->isInfinite));
@@ -187,6 +207,8 @@ std::optional<Numbering::Number> Numbering::simplified(Operation *op,
   return std::nullopt;
 }
 
+/// Recognises the guard `m == -inf ? 0 : m` that online softmax has for rows in
+/// which nothing is visible yet.
 std::optional<Numbering::Guard> Numbering::guardOf(arith::CmpFPredicate p,
                                                    ArrayRef<Number> in) {
   using P = arith::CmpFPredicate;
@@ -211,6 +233,8 @@ bool Numbering::isFinite(Number n) {
   return is;
 }
 
+/// Infinity comes only from a mask's -inf. So a maximum with one finite operand
+/// is finite, and exp of -inf is 0.
 bool Numbering::computesFinite(Number n) {
   const Entry &e = entries[n];
   if (e.constant) {
@@ -254,6 +278,8 @@ bool Numbering::computesFinite(Number n) {
   return false;
 }
 
+// A result of scf.if: both branches may agree although the condition is
+// unknown, as where one skips a dot that the other finds to add zeros.
 Numbering::Number Numbering::branch(scf::IfOp op, unsigned result) {
   auto yielded = [&](Block *block) {
     return of(block->getTerminator()->getOperand(result));
@@ -267,6 +293,8 @@ Numbering::Number Numbering::branch(scf::IfOp op, unsigned result) {
   return a == b ? a : leaf();
 }
 
+/// By induction: if an iteration that starts from the loop's inputs yields them
+/// again, so does every iteration.
 bool Numbering::loopDoesNothing(scf::ForOp loop) {
   for (auto [argument, init] :
        llvm::zip(loop.getRegionIterArgs(), loop.getInitArgs()))
@@ -286,6 +314,8 @@ bool Numbering::staysFinite(scf::ForOp loop, unsigned result) {
   if (!getElementTypeOrSelf(loop.getResult(result).getType()).isFloat() ||
       !isFinite(of(loop.getInitArgs()[result])))
     return false;
+  // The induction's assumption. If the step fails, all conclusions drawn from
+  // it must go as well.
   auto before = finite;
   finite[of(loop.getRegionIterArgs()[result])] = true;
   if (isFinite(of(loop.getYieldedValues()[result])))
@@ -299,6 +329,8 @@ bool Numbering::isWithoutEffect(Block &block) {
                       [&](Operation &op) { return isWithoutEffect(op); });
 }
 
+// Whether the op writes nothing that another op could see. Of a branch whose
+// condition is known, only the branch that is taken counts.
 bool Numbering::isWithoutEffect(Operation &op) {
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return loopDoesNothing(loop);
@@ -311,6 +343,7 @@ bool Numbering::isWithoutEffect(Operation &op) {
            (!otherwise || !choice.elseBlock() ||
             isWithoutEffect(*choice.elseBlock()));
   }
+  // Adding zeros to memory leaves it as it is.
   if (auto atomic = dyn_cast<AtomicAddOp>(op))
     return isZero(of(atomic.getValue()));
   // Turns do not affect computed values.

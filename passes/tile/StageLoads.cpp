@@ -8,6 +8,17 @@
 //                   of iteration i − 1: by the barrier, all have read it
 //                   read slot i mod stages
 //
+// With three stages, before and after:
+//
+//     scf.for %k {                        copies of iterations 0 and 1
+//       %a = tile.load %x[%i, %k]         scf.for %k, %slot {
+//       %f = tile.convert_layout %a         tile.wait_copies 1; tile.barrier
+//       tile.dot %f, ..                     tile.copy_async %x[..] to %ring[..]
+//     }                                     tile.commit_copies
+//                                           %f = tile.load_shared %ring[%slot]
+//                                           tile.dot %f, ..
+//                                         }
+//
 // No copies are made for iterations past the last. The loop's end is checked
 // only where the view does not end there too.
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -52,6 +63,8 @@ Value Staging::allocate(LoadOp load, int64_t slots) {
                                IntegerAttr());
 }
 
+// Outside of loops, or where nothing can run ahead: copy, wait, read. It still
+// saves registers, and ldmatrix reads the operand in its layout.
 void Staging::stageOnce(ArrayRef<StagedLoad> loads) {
   for (const StagedLoad &s : loads) {
     LoadOp load = s.load;
@@ -95,6 +108,9 @@ void Staging::inLoop(scf::ForOp loop, ArrayRef<StagedLoad> loads, Value counter,
   copies();
 }
 
+// Every iteration commits one group, an empty one if it starts no copies.
+// wait_copies counts groups, so `stages - 2` pending ones always means that
+// this iteration's copies are there.
 bool Staging::stageLoop(scf::ForOp loop, ArrayRef<StagedLoad> all) {
   if (loop.getUnsignedCmp())
     return false;
@@ -102,6 +118,8 @@ bool Staging::stageLoop(scf::ForOp loop, ArrayRef<StagedLoad> all) {
   for (const StagedLoad &s : all) {
     SetVector<Operation *> slice;
     LoadOp load = s.load;
+    // A copy starts stages - 1 iterations early: its position must follow from
+    // the counter alone, and the memory must not change in between.
     if (succeeded(sliceOf(loop, load.getIndices(), slice)) &&
         loop.isDefinedOutsideOfLoop(load.getView()) && !isWritten(load, loop))
       loads.push_back(s);
@@ -114,7 +132,8 @@ bool Staging::stageLoop(scf::ForOp loop, ArrayRef<StagedLoad> all) {
   for (const StagedLoad &s : loads)
     buffers.push_back(allocate(s.load, stages));
 
-  // Prologue. Earlier contents may still be read.
+  // Prologue. The ring may share its place with memory that is still being
+  // read.
   BarrierOp::create(b, loc);
   auto constant = [&](int64_t v) -> Value {
     return arith::ConstantIndexOp::create(b, loc, v);
@@ -143,7 +162,8 @@ bool Staging::stageLoop(scf::ForOp loop, ArrayRef<StagedLoad> all) {
     CommitCopiesOp::create(b, loc);
   }
 
-  // The loop carries its read slot as i32: fewer registers.
+  // The loop carries its read slot as i32: an index may take two registers.
+  // Slot i mod stages would be a division in each iteration.
   auto number = [&](OpBuilder &at, int64_t v) -> Value {
     return arith::ConstantOp::create(at, loc, at.getI32IntegerAttr(v));
   };

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Which loads can be staged, and the code that StageLoads and AssignRoles have
+// in common: copies into a ring, reads from it, and the indices of another
+// iteration.
 #include "passes/tile/StagedLoads.h"
 #include "act/Layout/Shared.h"
 #include "dialects/tile/Divisor.h"
@@ -12,12 +16,16 @@ using namespace act::tile;
 
 namespace {
 
+/// Whether the conversion makes an operand of a dot, apart from its
+/// accumulator.
 bool isOperand(ConvertLayoutOp conversion) {
   return llvm::any_of(conversion->getUses(), [](OpOperand &use) {
     return isa<DotOp>(use.getOwner()) && use.getOperandNumber() < 2;
   });
 }
 
+/// The load with all conversions of its block. Nothing if none feeds a dot:
+/// then memory between the load and its reader would gain nothing.
 std::optional<StagedLoad> stagedOf(LoadOp load) {
   StagedLoad s{load, {}};
   auto collect = [&](Value v) {
@@ -108,6 +116,8 @@ void act::tile::copyBlock(LoadOp load, ValueRange indices, Value shared,
                       load.getExtents());
 }
 
+// Every conversion reads the ring in its own layout, so the block is never in
+// registers in the layout of the load.
 void act::tile::readStaged(const StagedLoad &s, Value shared, ValueRange slot,
                            OpBuilder &b) {
   LoadOp load = s.load;
@@ -142,6 +152,7 @@ LogicalResult act::tile::sliceOf(scf::ForOp loop, ValueRange values,
   return success();
 }
 
+// Clones the arithmetic from the counter to the indices, with another counter.
 std::vector<SmallVector<Value>> act::tile::indicesAt(scf::ForOp loop,
                                                      ArrayRef<StagedLoad> loads,
                                                      Value counter,

@@ -57,6 +57,9 @@ std::optional<std::pair<int64_t, Value>> combined(Operation *op) {
 }
 
 /// Proves that a value is the same in lanes whose numbers differ by `lanes`.
+/// For a value that a loop carries the proof is by induction, so what was found
+/// on the way may rest on an assumption that fails. One object answers one
+/// question.
 class SameInLanes {
 public:
   explicit SameInLanes(int64_t lanes) : lanes(lanes) {}
@@ -105,6 +108,9 @@ struct LateSum {
   SmallVector<Operation *> exchanges; // last one first
 };
 
+/// Whether the loop's carried value `k` is such a sum. Nothing but the addition
+/// and the scaling may read it, since each lane has only its part of the sum;
+/// and it must start from 0, or each lane would add the initial value.
 std::optional<LateSum> lateSum(scf::ForOp loop, unsigned k) {
   BlockArgument carried = loop.getRegionIterArgs()[k];
   Operation *add = loop.getYieldedValues()[k].getDefiningOp();
@@ -125,7 +131,7 @@ std::optional<LateSum> lateSum(scf::ForOp loop, unsigned k) {
     if (add->getOperand(1 - i) != kept)
       continue;
     LateSum sum{k, add, i, add->getOperand(i), {}};
-    // A part with other users needs the full sum.
+    // A part with other users needs the full sum in each iteration anyway.
     if (!sum.own.hasOneUse())
       return std::nullopt;
     while (auto other = combined(sum.own.getDefiningOp())) {
@@ -141,7 +147,8 @@ std::optional<LateSum> lateSum(scf::ForOp loop, unsigned k) {
   return std::nullopt;
 }
 
-/// The same exchange of another value.
+/// The same exchange of another value. Its operands are cloned, because they
+/// may be constants in the loop.
 Value again(OpBuilder &b, Operation *combine, Value v) {
   for (unsigned i : {0u, 1u}) {
     auto other = exchanged(combine->getOperand(i));

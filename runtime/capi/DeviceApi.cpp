@@ -10,6 +10,8 @@ static actrt_status nullArgument(const char *what) {
   return fail(ACTRT_INVALID_ARGUMENT, std::string(what) + " is null");
 }
 
+/// Copies text into a fixed field and cuts what does not fit; the field always
+/// ends in a zero.
 static void copyName(char *to, size_t size, const std::string &from) {
   size_t n = std::min(size - 1, from.size());
   std::memcpy(to, from.data(), n);
@@ -23,6 +25,8 @@ actrt_status actrt_device_open(const char *name,
     return nullArgument("the device's name or handle");
   return guarded([&]() -> actrt_status {
     DeviceOptions o;
+    // A caller built with an older header has a smaller struct. The fields that
+    // it lacks read as zero, which is every option's default.
     actrt_device_options given = readStruct(options);
     o.threads = given.threads;
     o.checks = !given.without_checks;
@@ -72,11 +76,13 @@ actrt_status actrt_device_findings(actrt_device device, uint64_t *count,
     if (!d)
       return ACTRT_INVALID_HANDLE;
     if (!count || !bytes || (!text && *bytes != 0))
-      return nullArgument("a place for the findings");
+      return nullArgument("a pointer for the findings");
     Findings f = d->findings();
     *count = f.count;
     if (*bytes != 0)
       copyName(text, *bytes, f.text);
+    // The size of the whole text, even if it was cut: a caller can ask for the
+    // size first and call again with enough memory.
     *bytes = f.text.size() + 1;
     return ACTRT_SUCCESS;
   });
@@ -113,6 +119,8 @@ actrt_status actrt_free(actrt_device device, void *address) {
     auto d = findDevice(device);
     if (!d)
       return ACTRT_INVALID_HANDLE;
+    // After an export to DLPack the consumer may still use the memory. Only the
+    // tensor's deleter knows when it no longer does.
     if (d->isLent(address))
       return invalid("the allocation belongs to a DLPack tensor, whose deleter "
                      "frees it");
@@ -157,6 +165,8 @@ actrt_status actrt_module_load(actrt_device device, const void *data,
     auto m = d->loadModule(data, bytes, flags & ACTRT_ALLOW_NATIVE);
     if (!m)
       return fail(ACTRT_FAILED, m.error().str());
+    // The objects hold what they need: a function its module, a module its
+    // device. So handles may be released in any order.
     auto object = std::make_shared<ModuleObject>();
     object->device = d;
     object->module = std::move(*m);

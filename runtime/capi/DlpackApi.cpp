@@ -32,6 +32,8 @@ static constexpr Word words[] = {
     {ACTRT_DTYPE_I32, kDLInt, 32},   {ACTRT_DTYPE_I64, kDLInt, 64},
 };
 
+/// Runs when the consumer is done with the memory, on any thread and maybe
+/// after the device's handle was released; the export keeps the device alive.
 static void deleteExported(DLManagedTensor *self) {
   auto *e = reinterpret_cast<Exported *>(self->manager_ctx);
   e->device->takeBack(e->tensor.dl_tensor.data);
@@ -58,7 +60,7 @@ static Result<uint64_t> typeOf(const DLTensor &t, actrt_type &type) {
                      std::to_string(t.dtype.code) + ", " +
                      std::to_string(t.dtype.bits) + " bits, " +
                      std::to_string(t.dtype.lanes) +
-                     " lanes, which is none of the types exchanged here",
+                     " lanes, which is not a supported type",
                  ""};
   type = {};
   type.dtype = word->type;
@@ -75,6 +77,8 @@ static Result<uint64_t> typeOf(const DLTensor &t, actrt_type &type) {
   return bytes;
 }
 
+/// Row-major and without gaps. A dimension of size 1 may have any stride, since
+/// it is never stepped over.
 static bool isCompact(const DLTensor &t) {
   int64_t expected = 1;
   for (int i = t.ndim - 1; t.strides && i >= 0; --i) {
@@ -102,6 +106,7 @@ static std::vector<uint8_t> compacted(const DLTensor &t, uint64_t bytes) {
   return out;
 }
 
+/// A tensor in memory of the host, on a device that cannot access that.
 static Result<void *> copied(Executor &device, const void *from,
                              uint64_t bytes) {
   auto to = device.allocate(bytes);
@@ -126,20 +131,21 @@ static Result<void *> import(Executor &device, DLManagedTensor *tensor,
     return Error{"the tensor has no memory", ""};
   auto *data = static_cast<uint8_t *>(t.data) + t.byte_offset;
   DeviceInfo info = device.info();
+  // Whether the device can use the tensor's memory as it is.
   bool own = info.hostAddressable && isCpu(t);
   if (info.kind == "cuda")
     own = t.device.device_type == kDLCUDAManaged ||
           (t.device.device_type == kDLCUDA &&
            t.device.device_id == int32_t(info.ordinal));
   if (!own && !isCpu(t) && bytes != 0)
-    return Error{"the tensor lies on a device of DLPack's type " +
+    return Error{"the tensor is on a device of DLPack type " +
                      std::to_string(t.device.device_type) + ", number " +
                      std::to_string(t.device.device_id) + ", which device " +
                      info.name + " cannot read",
                  ""};
   bool compact = isCompact(t);
   if (!compact && !isCpu(t))
-    return Error{"the tensor has gaps or is no row-major one", ""};
+    return Error{"the tensor is not row-major or has gaps", ""};
   if (bytes == 0 || (!own && compact))
     return copied(device, data, bytes);
   if (!compact)
@@ -172,7 +178,7 @@ actrt_status actrt_from_dlpack(actrt_device device, DLManagedTensor *tensor,
     if (!d)
       return ACTRT_INVALID_HANDLE;
     if (!address || !type)
-      return invalid("the place for the address or the type is null");
+      return invalid("the pointer for the address or the type is null");
     actrt_type t;
     auto bytes = typeOf(tensor->dl_tensor, t);
     if (!bytes)
@@ -206,13 +212,13 @@ actrt_status actrt_to_dlpack(actrt_device device, void *address,
     if (!d)
       return ACTRT_INVALID_HANDLE;
     if (!type || !tensor)
-      return invalid("the type or the place for the tensor is null");
+      return invalid("the type or the pointer for the tensor is null");
     const Word *word = nullptr;
     for (const Word &w : words)
       if (w.type == type->dtype)
         word = &w;
     if (!word || type->rank > ACTRT_MAX_RANK)
-      return invalid("the type has no form in DLPack");
+      return invalid("the type cannot be represented in DLPack");
     auto e = std::make_unique<Exported>();
     DLTensor &t = e->tensor.dl_tensor;
     t = {};
@@ -226,7 +232,7 @@ actrt_status actrt_to_dlpack(actrt_device device, void *address,
     if (!bytes)
       return invalid(bytes.error().message);
     if (!d->isAllocation(address))
-      return invalid("the address is no allocation of the device");
+      return invalid("the address is not an allocation of the device");
     if (auto s = d->checkRange(address, *bytes); !s)
       return invalid(s.error().message);
     DeviceInfo info = d->info();
@@ -234,6 +240,7 @@ actrt_status actrt_to_dlpack(actrt_device device, void *address,
                 static_cast<int32_t>(info.kind == "cuda" ? info.ordinal : 0)};
     if (!d->lend(address))
       return invalid("the allocation belongs to a DLPack tensor already");
+    // The consumer may write there, which no check of the device sees.
     d->writtenByOthers(address, *bytes);
     e->device = d;
     e->tensor.manager_ctx = e.get();

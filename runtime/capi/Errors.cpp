@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The last error of each thread.
 #include "runtime/capi/Errors.h"
 
 using namespace act;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Slots and generations of handles (HandleTable.h).
 #include "runtime/capi/HandleTable.h"
 #include <shared_mutex>
 
@@ -37,7 +39,7 @@ static Slot *slotOf(Table &t, Kind kind, const void *handle) {
     if (s.object && s.generation == value >> 32 && s.kind == kind)
       return &s;
   }
-  fail(ACTRT_INVALID_HANDLE, std::string("the handle is no live ") +
+  fail(ACTRT_INVALID_HANDLE, std::string("the handle is not a live ") +
                                  kindName(kind) +
                                  (handle ? "" : " (it is null)"));
   return nullptr;

@@ -11,6 +11,8 @@ using namespace act::runtime;
 // CUDA's limit for all parameters of a kernel together.
 static constexpr uint32_t maximumValueBytes = 32764;
 
+// Fills in the sizes that may be left out. Everything up to `cluster` is in the
+// first version of the struct, so callers must give that much.
 static Result<LaunchShape> checkShape(const actrt_launch_shape *shape) {
   if (!shape || shape->struct_size < offsetof(actrt_launch_shape, cluster))
     return Error{"the launch has no shape, or its struct_size is too small",
@@ -39,7 +41,7 @@ static Result<LaunchShape> checkShape(const actrt_launch_shape *shape) {
   out.cooperative = given.cooperative;
   out.scratchBytes = given.scratch_bytes;
   if (out.scratchBytes > artifact::maxScratchBytes)
-    return Error{"the launch wants " + std::to_string(out.scratchBytes) +
+    return Error{"the launch requests " + std::to_string(out.scratchBytes) +
                      " bytes of scratch per thread, at most 2^32 are allowed",
                  ""};
   return out;
@@ -79,6 +81,7 @@ static Status pack(Executor &device, const actrt_argument &a, size_t i,
     std::memcpy(&to.slots[i], &wide, 8);
   }
   to.addresses[i] = a.kind == ACTRT_POINTER ? a.value.pointer : &to.slots[i];
+  // A GPU kernel may take a null pointer; a host kernel gets memory or nothing.
   if (a.kind == ACTRT_POINTER && (a.value.pointer || !device.runsPtx()))
     if (auto r = device.checkRange(a.value.pointer, 0); !r)
       return error(": " + r.error().message);
@@ -97,7 +100,7 @@ actrt_status actrt_launch(actrt_function function, actrt_stream stream,
       return invalid("the function and the stream are of different devices");
     if (argument_count > artifact::maxArguments ||
         (argument_count > 0 && !arguments))
-      return invalid("a launch takes 0 to 1024 arguments, given " +
+      return invalid("a launch takes 0 to 1024 arguments, found " +
                      std::to_string(argument_count));
     auto launch = checkShape(shape);
     if (!launch)
@@ -114,9 +117,10 @@ actrt_status actrt_launch(actrt_function function, actrt_stream stream,
     uint64_t blocks =
         uint64_t{launch->cluster[0]} * launch->cluster[1] * launch->cluster[2];
     if (s.device->runsPtx() && blocks > 1 && info.sm < 90)
-      return fail(ACTRT_UNSUPPORTED,
-                  "launch: a cluster of " + std::to_string(blocks) +
-                      " blocks, but " + info.target + " has no clusters");
+      return fail(ACTRT_UNSUPPORTED, "launch: a cluster of " +
+                                         std::to_string(blocks) +
+                                         " blocks, but " + info.target +
+                                         " does not support clusters");
     auto done = s.stream->launch(*f->kernel, *launch,
                                  {packed.addresses.data(), packed.bytes.data(),
                                   static_cast<uint32_t>(argument_count)});

@@ -46,6 +46,7 @@ MGPU void *mgpuModuleLoad(void *data, size_t bytes) {
     // `bytes` says.
     auto *text = static_cast<const char *>(data);
     bool isElf = std::memcmp(text, "\x7f", 1) == 0;
+    // A fat binary begins with 0xBA55ED50, whose lowest byte is 0x50.
     bool isFatbin = std::memcmp(text, "\x50", 1) == 0;
     return Devices::get().load(isElf || isFatbin ? std::string(text, bytes)
                                                  : std::string(text));

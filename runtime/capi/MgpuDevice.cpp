@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Which device a program of MLIR uses, and the handles it holds. Several
+// simulators may be open at once, one for each target of the program's modules.
+// They share memory: what one allocates is registered with the others.
 #include "runtime/capi/MgpuDevice.h"
 #include "runtime/PtxTarget.h"
 #include <atomic>
@@ -90,11 +94,11 @@ openWithOptions(const std::string &text) {
       return Error{
           "ACT_DEVICE has '" + word +
               "', expected max-instructions=N, seed=N, checks=all|none, "
-              "benign=error or strict behind the device",
+              "benign=error or strict after the device",
           ""};
   }
   if (text != name && name.compare(0, 4, "sim:") != 0)
-    return Error{"ACT_DEVICE has options behind '" + name +
+    return Error{"ACT_DEVICE has options after '" + name +
                      "', which only a simulator takes",
                  ""};
   return openDevice(name, options);
@@ -129,6 +133,7 @@ static Result<std::string> chosenDevice(int32_t ordinal) {
   return Error{"cuda:" + std::to_string(ordinal), ""};
 }
 
+// A simulator that opens later gets all memory that exists by then.
 Result<std::shared_ptr<Executor>> Devices::simulator(const std::string &name) {
   bool isNew = devices.count(name) == 0;
   auto device = open(name);
@@ -154,6 +159,8 @@ Result<std::shared_ptr<Executor>> Devices::home() {
   return first ? first : simulator("sim:sm_80");
 }
 
+// A card if ACT_DEVICE names one or there is one, else a simulator that runs
+// the module's target.
 Result<std::shared_ptr<Executor>> Devices::forModule(const std::string &text) {
   std::lock_guard lock(mutex);
   auto name = chosenDevice(ordinal);
@@ -244,7 +251,7 @@ static Result<T *> lookUp(std::map<void *, std::unique_ptr<T>> &table,
                           void *handle, const char *what) {
   auto it = table.find(handle);
   if (it == table.end())
-    return Error{std::string("the handle is no live ") + what +
+    return Error{std::string("the handle is not a live ") + what +
                      (handle ? "" : " (it is null)"),
                  ""};
   return it->second.get();
@@ -281,6 +288,8 @@ Result<ModuleHandle *> Devices::load(const std::string &text) {
   return add(modules, std::move(handle));
 }
 
+// Its functions' handles go with it, so a later launch finds no handle instead
+// of a kernel that is gone.
 Status Devices::unload(void *module) {
   std::lock_guard lock(mutex);
   auto m = lookUp(modules, module, "module");
@@ -321,7 +330,7 @@ Result<FunctionHandle *> Devices::checkedFunction(void *handle) {
   for (auto &[kernel, f] : functions)
     if (f.get() == handle)
       return f.get();
-  return Error{std::string("the handle is no live function") +
+  return Error{std::string("the handle is not a live function") +
                    (handle ? "" : " (it is null)"),
                ""};
 }
@@ -338,6 +347,8 @@ Status Devices::destroyStream(void *stream) {
   return drop(streams, stream, "stream");
 }
 
+// Work of one stream is in order, also when it moves to another simulator: the
+// parts of the stream on others finish first.
 Result<Stream *> Devices::stream(void *handle, Executor &device) {
   std::lock_guard lock(mutex);
   if (!handle && !streams.count(nullptr))

@@ -10,9 +10,13 @@ using namespace act;
 using namespace act::runtime;
 using namespace act::artifact;
 
+// The C interface and artifacts number element types alike, so a cast converts
+// one into the other.
 static_assert(ACTRT_DTYPE_NF4_NESTED == static_cast<int>(DType::NF4Nested) &&
               ACTRT_DTYPE_I1 == static_cast<int>(DType::I1));
 
+// Shared by loading from a file and from memory. Takes the unread result so
+// that an invalid device handle is reported before a bad artifact.
 static actrt_status load(actrt_device device, Result<Step> step, uint32_t flags,
                          actrt_step *handle) {
   auto d = findDevice(device);
@@ -59,6 +63,8 @@ actrt_status actrt_step_release(actrt_step step) {
   return releaseHandle(Kind::Step, step);
 }
 
+// The strings point into the step, which is not changed after loading, so they
+// live as long as it.
 actrt_status actrt_step_query(actrt_step step, actrt_step_info *info) {
   return guarded([&]() -> actrt_status {
     auto s = findStep(step);
@@ -90,13 +96,17 @@ static actrt_status notFound(const char *what, const char *name) {
                                    (name ? name : "(null)") + "'");
 }
 
+// Compares a caller's type with the port's or tensor's. Without `sameType`,
+// only the shape must agree: parameters and states convert between float types,
+// and LoadedStep rejects what it cannot convert. Bound memory is used in place,
+// so its element type must agree too.
 static Status checkType(const std::string &name, const TensorType &have,
                         const actrt_type *given, bool sameType) {
   if (!given)
     return Error{"the type given for '" + name + "' is null", ""};
   if (given->rank > ACTRT_MAX_RANK || given->dtype < ACTRT_DTYPE_F64 ||
       given->dtype > ACTRT_DTYPE_NF4_NESTED)
-    return Error{"the type given for '" + name + "' is no type", ""};
+    return Error{"the type given for '" + name + "' is not a valid type", ""};
   TensorType t;
   t.dtype = static_cast<DType>(given->dtype);
   t.shape.assign(given->shape, given->shape + given->rank);
@@ -115,7 +125,7 @@ actrt_status actrt_step_count(actrt_step step, actrt_entity entity,
     if (!s)
       return ACTRT_INVALID_HANDLE;
     if (!count)
-      return invalid("the place for the count is null");
+      return invalid("the pointer for the count is null");
     const Step &d = s->step();
     switch (entity) {
     case ACTRT_PARAMETER:
@@ -173,6 +183,8 @@ actrt_status actrt_step_describe(actrt_step step, actrt_entity entity,
     } else if (entity == ACTRT_STATE) {
       const State &state = d.states[index];
       describe(full, state.name, state.type);
+      // The C enumeration has ROLE_NONE, which is 0, before the roles of the
+      // artifact.
       full.role = static_cast<actrt_role>(static_cast<int>(state.role) + 1);
       full.parameter = d.parameters[state.parameter].name.c_str();
     } else if (entity == ACTRT_SCALAR) {
@@ -313,6 +325,7 @@ actrt_status actrt_step_bind(actrt_step step, const char *function,
 }
 
 template <typename Body>
+// Finds the function by name and runs body(step, index).
 static actrt_status onFunction(actrt_step step, const char *function,
                                Body body) {
   return guarded([&]() -> actrt_status {
@@ -353,7 +366,7 @@ actrt_status actrt_step_launch_count(actrt_step step, const char *function,
                                      size_t *count) {
   return onFunction(step, function, [&](LoadedStep &s, size_t f) {
     if (!count)
-      return invalid("the place for the count is null");
+      return invalid("the pointer for the count is null");
     *count = s.step().functions[f].launches.size();
     return ACTRT_SUCCESS;
   });
@@ -365,10 +378,9 @@ actrt_status actrt_step_launch_query(actrt_step step, const char *function,
     const auto &launches = s.step().functions[f].launches;
     if (index >= launches.size())
       return fail(ACTRT_NOT_FOUND, "function '" + std::string(function) +
-                                       "' has " +
-                                       std::to_string(launches.size()) +
-                                       " launches, asked was for number " +
-                                       std::to_string(index));
+                                       "' has no launch " +
+                                       std::to_string(index) + ", it has " +
+                                       std::to_string(launches.size()));
     const Launch &launch = launches[index];
     actrt_launch_info full{};
     full.name = launch.name.c_str();

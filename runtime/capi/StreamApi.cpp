@@ -128,7 +128,7 @@ actrt_status actrt_event_elapsed(actrt_event start, actrt_event end,
     if (!b)
       return ACTRT_INVALID_HANDLE;
     if (!milliseconds)
-      return invalid("the place for the elapsed time is null");
+      return invalid("the pointer for the elapsed time is null");
     if (a->device != b->device)
       return invalid("the two events are of different devices");
     auto ms = b->event->elapsedSince(*a->event);

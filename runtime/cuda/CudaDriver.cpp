@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Finds the CUDA driver when a card is asked for. Nothing links against it, so
+// the same library runs on machines without one.
 #include "runtime/cuda/CudaDriver.h"
 #include <dlfcn.h>
 #include <memory>
@@ -25,6 +28,8 @@ static Result<void *> openLibrary() {
                ""};
 }
 
+// All functions at once, and all that are missing in one message. Older drivers
+// lack the optional ones, whose users test for null.
 static Result<std::unique_ptr<CudaDriver>> loadSymbols(void *library) {
   auto driver = std::make_unique<CudaDriver>();
   std::string missing;
@@ -40,9 +45,10 @@ static Result<std::unique_ptr<CudaDriver>> loadSymbols(void *library) {
 #undef ACT_CUDA
 #undef ACT_CUDA_OPTIONAL
   if (!missing.empty())
-    return Error{"the CUDA driver library is too old or no driver: it lacks " +
-                     missing,
-                 ""};
+    return Error{
+        "the CUDA driver library is too old or is not a driver: it lacks " +
+            missing,
+        ""};
   return driver;
 }
 

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A card as a device: its primary context, memory, modules and tensor maps. The
+// primary context is the one that PyTorch and the CUDA runtime use, so
+// addresses can be shared with them.
 #include "runtime/cuda/CudaExecutor.h"
 #include "runtime/cuda/CudaModule.h"
 #include "runtime/cuda/CudaStream.h"
@@ -62,6 +66,8 @@ Status CudaExecutor::openCard(int ordinal, const std::string &name) {
   return ok();
 }
 
+// Callbacks that release adopted memory are called last, without the context:
+// they may call into the library that lent it.
 CudaExecutor::~CudaExecutor() {
   if (!context)
     return;
@@ -142,8 +148,9 @@ Status CudaExecutor::free(void *address) {
     std::lock_guard lock(mutex);
     auto it = blocks.find(reinterpret_cast<uintptr_t>(address));
     if (it == blocks.end() || it->second.kind == Block::Registered)
-      return Error{
-          "the address to free is no allocation of device " + facts.name, ""};
+      return Error{"the address to free is not an allocation of device " +
+                       facts.name,
+                   ""};
     if (it->second.kind == Block::Ours) {
       CurrentContext current(driver, context);
       if (CUresult r = driver.cuMemFree(it->first))
@@ -163,8 +170,8 @@ Status CudaExecutor::adopt(void *address, uint64_t bytes,
   auto a = reinterpret_cast<uintptr_t>(address);
   std::lock_guard lock(mutex);
   if (!address || blocks.count(a))
-    return Error{"memory to adopt is null or an allocation of device " +
-                     facts.name + " already",
+    return Error{"memory to adopt is null or already an allocation of device " +
+                     facts.name,
                  ""};
   blocks[a] = {bytes, Block::Adopted, std::move(release)};
   return ok();
@@ -200,6 +207,8 @@ bool CudaExecutor::isAllocation(const void *address) const {
   return it != blocks.end() && it->second.kind != Block::Registered;
 }
 
+// Variables of modules are device memory too, though nobody allocated them
+// here.
 Status CudaExecutor::checkRange(const void *address, uint64_t bytes) const {
   auto a = reinterpret_cast<uintptr_t>(address);
   std::lock_guard lock(mutex);
@@ -215,7 +224,7 @@ Status CudaExecutor::checkRange(const void *address, uint64_t bytes) const {
       if (image->contains(a, bytes))
         return ok();
   return Error{"a range of " + std::to_string(bytes) +
-                   " bytes lies in no allocation of device " + facts.name,
+                   " bytes is not inside an allocation of device " + facts.name,
                ""};
 }
 
@@ -272,6 +281,8 @@ static bool hasState(std::string_view text) {
   return false;
 }
 
+// The driver compiles PTX each time it is loaded, so equal text without
+// variables of its own is loaded once.
 Result<std::unique_ptr<Module>> CudaExecutor::loadModule(const void *data,
                                                          size_t bytes, bool) {
   std::string_view text(static_cast<const char *>(data), bytes);

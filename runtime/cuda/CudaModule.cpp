@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Modules and kernels of the driver. Lookups are cached, because a launch may
+// look its kernel up by name.
 #include "runtime/cuda/CudaModule.h"
 #include <cstring>
 
@@ -33,6 +36,8 @@ CudaKernel::CudaKernel(const CudaDriver &driver, CUfunction function)
   }
 }
 
+// The driver refuses more than 48 KiB of dynamic shared memory unless the
+// kernel was told to allow it.
 Status CudaKernel::allowShared(const CudaDriver &driver, uint64_t bytes) {
   std::lock_guard lock(mutex);
   if (bytes <= allowedShared)
@@ -40,7 +45,7 @@ Status CudaKernel::allowShared(const CudaDriver &driver, uint64_t bytes) {
   auto s =
       driver.check(driver.cuFuncSetAttribute(function, functionMaxDynamicShared,
                                              static_cast<int>(bytes)),
-                   "allow the kernel so much dynamic shared memory");
+                   "allow the kernel that much dynamic shared memory");
   if (s)
     allowedShared = bytes;
   return s;
@@ -89,6 +94,7 @@ CudaImage::~CudaImage() {
     driver.cuModuleUnload(module);
 }
 
+// A kernel is made at its first lookup and lives as long as the image.
 Result<Kernel *> CudaImage::kernel(const std::string &symbol) {
   std::lock_guard lock(mutex);
   auto found = kernels.find(symbol);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Streams, events and graphs of the driver.
 #include "runtime/cuda/CudaStream.h"
 #include "runtime/cuda/CudaModule.h"
 
@@ -54,6 +56,8 @@ Result<std::unique_ptr<Stream>> CudaStream::create(CudaExecutor &device) {
   CurrentContext current(device.driver, device.context);
   if (auto s = current.status(); !s)
     return s.error();
+  // Non-blocking: the stream does not wait for work of the legacy default
+  // stream, which others in the process may use.
   CUstream stream = nullptr;
   if (CUresult r = device.driver.cuStreamCreate(&stream, streamNonBlocking))
     return device.driver.error(r, "create a stream");
@@ -128,6 +132,8 @@ static Result<std::vector<void *>> parameterPointers(const CudaKernel &k,
   return out;
 }
 
+// Checks what every GPU requires first, so that messages are the same on a card
+// and in the simulator.
 Status CudaStream::launch(Kernel &kernel, const LaunchShape &shape,
                           const Arguments &arguments) {
   auto &k = static_cast<CudaKernel &>(kernel);
@@ -168,6 +174,8 @@ Status CudaStream::launch(Kernel &kernel, const LaunchShape &shape,
     a.id = launchCooperative;
     a.value.cooperative = 1;
   }
+  // Older drivers lack this function. They can launch everything that needs no
+  // attributes.
   if (driver.cuLaunchKernelEx)
     return driver.check(
         driver.cuLaunchKernelEx(&config, k.function, parameters, nullptr),
@@ -204,9 +212,11 @@ Status CudaStream::wait(Event &event) {
 Status CudaStream::synchronize() {
   CurrentContext current(driver, device.context);
   return driver.check(driver.cuStreamSynchronize(stream),
-                      "finish what the stream was given");
+                      "synchronize the stream");
 }
 
+// The driver owns the function from a successful call on, and the callback
+// deletes it.
 Status CudaStream::callback(std::function<void()> function) {
   auto call = std::make_unique<std::function<void()>>(std::move(function));
   CurrentContext current(driver, device.context);
@@ -220,7 +230,7 @@ Status CudaStream::callback(std::function<void()> function) {
       call.get());
   if (r == 0)
     call.release();
-  return driver.check(r, "give the stream a callback");
+  return driver.check(r, "add a callback to the stream");
 }
 
 // ---- Graphs -----------------------------------------------------------------
@@ -240,17 +250,20 @@ public:
 };
 } // namespace
 
+// Thread-local: calls of other threads, which the capture does not concern,
+// cannot invalidate it.
 Status CudaStream::beginCapture() {
   CurrentContext current(driver, device.context);
   return driver.check(driver.cuStreamBeginCapture(stream, captureThreadLocal),
-                      "begin to capture a stream");
+                      "begin a stream capture");
 }
 
+// The captured graph is only the template of the one that is launched.
 Result<std::unique_ptr<Graph>> CudaStream::endCapture() {
   CurrentContext current(driver, device.context);
   CUgraph graph = nullptr;
   if (CUresult r = driver.cuStreamEndCapture(stream, &graph))
-    return driver.error(r, "end the capture of a stream");
+    return driver.error(r, "end a stream capture");
   CUgraphExec executable = nullptr;
   CUresult r = driver.cuGraphInstantiateWithFlags(&executable, graph, 0);
   driver.cuGraphDestroy(graph);

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Native kernels from an ELF shared object, loaded by the system's linker. The
+// object comes through a memory file, because dlopen needs a path and no file
+// should be left behind.
 #include "runtime/host/ElfModule.h"
 #include <cerrno>
 #include <cstring>
@@ -23,13 +27,13 @@ static constexpr uint16_t machine = EM_AARCH64;
 static Status checkElf(const void *data, size_t bytes) {
   Elf64_Ehdr h;
   if (bytes < sizeof h || std::memcmp(data, ELFMAG, SELFMAG) != 0)
-    return Error{"the host code is no ELF file", ""};
+    return Error{"the host code is not an ELF file", ""};
   std::memcpy(&h, data, sizeof h);
   if (h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_type != ET_DYN)
-    return Error{"the host code is no 64-bit ELF shared object", ""};
+    return Error{"the host code is not a 64-bit ELF shared object", ""};
   if (h.e_machine != machine)
     return Error{"the host code is for ELF machine " +
-                     std::to_string(h.e_machine) + ", this one is " +
+                     std::to_string(h.e_machine) + ", but this machine is " +
                      std::to_string(machine),
                  ""};
   if (h.e_phentsize != sizeof(Elf64_Phdr) || h.e_phoff > bytes ||
@@ -47,6 +51,7 @@ static Status checkElf(const void *data, size_t bytes) {
   return ok();
 }
 
+// Checks the header first: the linker trusts what it loads.
 Result<std::unique_ptr<Module>> ElfModule::load(const void *data,
                                                 size_t bytes) {
   if (auto s = checkElf(data, bytes); !s)

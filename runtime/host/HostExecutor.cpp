@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The CPU as a device: memory from mmap, kernels on the thread pool, streams
+// that do everything at once.
 #include "runtime/host/HostExecutor.h"
 #include "runtime/host/ElfModule.h"
 #include "runtime/host/ImmediateEvent.h"
@@ -10,11 +13,15 @@
 using namespace act;
 using namespace act::runtime;
 
+/// Whole pages. An allocation of 0 bytes takes one, because mmap refuses a
+/// length of 0 and each allocation needs an address of its own.
 static uint64_t mappedSize(uint64_t bytes) {
   return bytes == 0 ? 4096 : (bytes + 4095) / 4096 * 4096;
 }
 
 namespace act::runtime {
+/// Every call does its work before it returns, so there is no queue, and the
+/// order of a stream is the order of the calls.
 class HostStream : public Stream {
 public:
   explicit HostStream(ThreadPool &pool) : pool(pool) {}
@@ -38,8 +45,8 @@ public:
                    ""};
     if (shape.cooperative || shape.cluster[0] > 1 || shape.cluster[1] > 1 ||
         shape.cluster[2] > 1)
-      return Error{"device host has neither clusters nor cooperative launches",
-                   ""};
+      return Error{
+          "device host supports neither clusters nor cooperative launches", ""};
     HostLaunch l;
     l.kernel = static_cast<HostKernelObject &>(kernel).entry;
     l.args = arguments.addresses;
@@ -82,7 +89,10 @@ DeviceInfo HostExecutor::info() const {
   return i;
 }
 
+/// The interface promises zeroed memory. Fresh pages are zero, and pages that
+/// nobody touches take no memory.
 Result<void *> HostExecutor::allocate(uint64_t bytes) {
+  // More than a process can map; rounding it up to pages could overflow.
   void *p = bytes > (uint64_t{1} << 47)
                 ? MAP_FAILED
                 : mmap(nullptr, mappedSize(bytes), PROT_READ | PROT_WRITE,
@@ -108,7 +118,8 @@ Status HostExecutor::free(void *address) {
     std::lock_guard lock(mutex);
     auto it = blocks.find(reinterpret_cast<uintptr_t>(address));
     if (it == blocks.end())
-      return Error{"the address to free is no allocation of device host", ""};
+      return Error{"the address to free is not an allocation of device host",
+                   ""};
     if (it->second.adopted) {
       release = std::move(it->second.release);
     } else {
@@ -122,6 +133,9 @@ Status HostExecutor::free(void *address) {
   return ok();
 }
 
+/// Memory of others becomes an allocation. Ranges must not overlap:
+/// checkRange() finds the allocation of an address by looking for the one that
+/// starts before it.
 Status HostExecutor::adopt(void *address, uint64_t bytes,
                            std::function<void()> release) {
   auto a = reinterpret_cast<uintptr_t>(address);
@@ -156,7 +170,7 @@ Status HostExecutor::checkRange(const void *address, uint64_t bytes) const {
       return ok();
   }
   return Error{"a range of " + std::to_string(bytes) +
-                   " bytes lies in no allocation of device host",
+                   " bytes is not inside an allocation of device host",
                ""};
 }
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The protocol of ThreadPool.h: how a launch is published, joined and closed.
 #include "runtime/host/ThreadPool.h"
 #include <cstdlib>
 #include <cstring>
@@ -92,6 +94,8 @@ void ThreadPool::forEachScratch(
     visit(w.scratch, scratchSize);
 }
 
+// Takes chunks of blocks until none are left. A kernel with scratch gets it as
+// one more argument, a different one in each thread.
 void ThreadPool::runBlocks(Worker &self) {
   void *const *args = job.args;
   if (job.scratchBytes > 0) {
@@ -109,6 +113,8 @@ void ThreadPool::runBlocks(Worker &self) {
   }
 }
 
+// A worker spins for a while, because launches of a step follow each other
+// closely, and then sleeps until `wake` changes.
 void ThreadPool::work(Worker &self) {
   uint64_t done = 0; // the number of the last launch this worker has seen
   // True when there is a launch to join; joins it.
@@ -146,6 +152,8 @@ void ThreadPool::work(Worker &self) {
   }
 }
 
+// The job is written while the gate is closed and no worker is left in the last
+// launch. Opening the gate publishes it.
 Status ThreadPool::run(const HostLaunch &launch) {
   std::lock_guard lock(callers);
   if (launch.argCount > maxArguments)

@@ -14,6 +14,8 @@ using ptx::Space;
 
 // ---- what a warp's lanes know
 
+// The numbers of Clock.h's table: wgmma has an agent per warp, the other kinds
+// have one per thread.
 uint32_t Warp::agent(Own kind, unsigned lane) const {
   uint32_t n = cta->grid->warpsPerCta * 32;
   return kind == OwnWgmma ? 4 * n + index : kind * n + index * 32 + lane;
@@ -27,6 +29,11 @@ Reach Warp::ownReach(unsigned k) const {
   return k < unsigned(Reach::Own) ? Reach(k) : sharedOf(cta->rank);
 }
 
+// A thread knows its own accesses by program order, and those of its
+// asynchronous operations up to what it has waited for. If the access was made
+// through the generic proxy and this one is not, a proxy fence has to lie
+// between, even in one thread. All other accesses are known only by what others
+// have told.
 bool Warp::laneKnows(unsigned lane, Epoch e, bool needsProxy,
                      Reach reach) const {
   if (e.cta == cta->linear) {
@@ -55,6 +62,9 @@ void Warp::learn(uint32_t lanes, const KnowledgeRef &k, const KnowledgeRef &p) {
   proxied.learn(lanes, liveLanes, p, cta->joiner);
 }
 
+// A release: what the lanes know, their own accesses up to now, and the
+// asynchronous operations that they have waited for. Accesses after it must not
+// be included, so the caller ticks.
 void Warp::publish(uint32_t lanes, Gathering &k, Gathering &p) const {
   if (!lanes)
     return;
@@ -82,6 +92,8 @@ void Warp::initialised(unsigned lane, Epoch init) {
   seen.learn(1u << lane, liveLanes, one.freeze(), cta->joiner);
 }
 
+// The agent ticks at commits and at mbarrier arrivals. So the tick is the
+// groups plus the arrivals that came before the last of them was committed.
 uint32_t Warp::copyTick(unsigned lane, uint64_t groups) const {
   const std::vector<uint64_t> &a = copyArrivals[lane];
   return uint32_t(
@@ -127,6 +139,7 @@ void Context::reportAt(FindingKind kind, const Instruction &at, unsigned lane,
   grid.report(std::move(f));
 }
 
+// The reverse of Clock.h's table, for messages.
 ThreadId Grid::threadId(uint32_t linear, uint32_t agent) const {
   if (!has(linear))
     return underway->gridOf(linear).threadId(linear, agent);
@@ -137,9 +150,8 @@ ThreadId Grid::threadId(uint32_t linear, uint32_t agent) const {
   t.cta[2] = linear / gridDim[0] / gridDim[1];
   uint32_t n = warpsPerCta * 32, thread = agent;
   if (agent >= 4 * n + warpsPerCta) {
-    t.agent = (agent - 4 * n - warpsPerCta) % 2
-                  ? "an mbarrier.init"
-                  : "a copy that an mbarrier counts";
+    t.agent = (agent - 4 * n - warpsPerCta) % 2 ? "an mbarrier.init"
+                                                : "an mbarrier-tracked copy";
     return t;
   }
   if (agent >= 4 * n) {
@@ -148,8 +160,8 @@ ThreadId Grid::threadId(uint32_t linear, uint32_t agent) const {
   } else if (agent >= n) {
     thread = agent % n;
     t.agent = agent < 2 * n   ? "the cp.async"
-              : agent < 3 * n ? "a bulk copy's read"
-                              : "a bulk copy's write";
+              : agent < 3 * n ? "the read by a bulk copy"
+                              : "the write by a bulk copy";
   }
   t.thread[0] = thread % blockDim[0];
   t.thread[1] = thread / blockDim[0] % blockDim[1];
@@ -169,6 +181,8 @@ ThreadId Grid::threadId(Epoch epoch) const {
   return t;
 }
 
+// Two generations: the older one is dropped as a whole, so memory is bounded
+// and recent copies are always found.
 void Grid::Issuers::add(Epoch copy, Epoch thread) {
   std::lock_guard lock(mutex);
   if (recent.size() >= generation) {
@@ -215,7 +229,8 @@ std::string Grid::describe(const Cta &cta, uint64_t address) const {
 namespace {
 
 // Offsets of addresses from `base`. False when an offset is beyond `last` or
-// not aligned.
+// not aligned. An address below `base` wraps around to a large offset. No
+// branches, so that it is vector code.
 ACT_WIDE bool allOffsetsWithin(const uint64_t (&addresses)[32], uint64_t base,
                                uint64_t last, unsigned bytes,
                                uint64_t (&offsets)[32]) {
@@ -242,6 +257,8 @@ ACT_WIDE bool offsetsWithin(const uint64_t (&addresses)[32], uint64_t base,
 
 } // namespace
 
+// The rules of one lane's address, with a finding for each that is broken.
+// Memory.h has the windows by which a generic address tells its space.
 Context::Target Context::resolve(const Instruction &at, unsigned lane,
                                  Space space, uint64_t address, uint64_t bytes,
                                  uint64_t align, bool write) const {
@@ -263,7 +280,8 @@ Context::Target Context::resolve(const Instruction &at, unsigned lane,
   };
   if (align > 1 && address % align)
     return bad(FindingKind::Misaligned,
-               "at an address that is no multiple of " + std::to_string(align));
+               "at an address that is not a multiple of " +
+                   std::to_string(align));
   switch (space) {
   case Space::Shared: {
     if (!isSharedAddress(generic))
@@ -279,7 +297,7 @@ Context::Target Context::resolve(const Instruction &at, unsigned lane,
       return bad(FindingKind::OutOfBounds, "outside of shared memory");
     if (t.owner != &cta && !t.owner->liveWarps)
       return bad(FindingKind::InvalidOperation,
-                 "of shared memory of a CTA that has ended");
+                 "in shared memory of a CTA that has exited");
     break;
   }
   case Space::Local: {
@@ -306,12 +324,13 @@ Context::Target Context::resolve(const Instruction &at, unsigned lane,
       uint64_t block = reinterpret_cast<uint64_t>(grid.parameters.data);
       if (address - block < grid.parameters.bytes) {
         if (write)
-          return bad(FindingKind::OutOfBounds, "of the kernel's parameters");
+          return bad(FindingKind::OutOfBounds,
+                     "of the kernel's parameters, which are read-only");
         return resolve(at, lane, Space::Param, address, bytes, align, write);
       }
       region = grid.memory->find(address);
       if (!region)
-        return bad(FindingKind::OutOfBounds, "outside of all allocations");
+        return bad(FindingKind::OutOfBounds, "outside of any allocation");
       base = reinterpret_cast<uint64_t>(region->data);
       warp.lastRegion = region;
     }
@@ -320,13 +339,16 @@ Context::Target Context::resolve(const Instruction &at, unsigned lane,
     if (bytes > region->bytes - t.offset)
       return bad(FindingKind::OutOfBounds, "across the end of an allocation");
     if (write && region->readOnly)
-      return bad(FindingKind::OutOfBounds, "of constant memory");
+      return bad(FindingKind::OutOfBounds,
+                 "of constant memory, which is read-only");
   }
   }
   t.data = t.region->data + t.offset;
   return t;
 }
 
+// False only means that resolve() has to look at each lane, which then reports
+// what is wrong.
 bool Context::resolveLanes(Space space, const uint64_t (&addresses)[32],
                            unsigned bytes, bool write, Lanes &out) const {
   const uint64_t first = addresses[__builtin_ctz(mask)];
@@ -368,6 +390,7 @@ bool Context::resolveLanes(Space space, const uint64_t (&addresses)[32],
 
 namespace {
 
+// One lane as Shadow sees it.
 struct LaneObserver : Observer {
   const Warp &warp;
   const Grid &grid;
@@ -424,6 +447,8 @@ struct LaneObserver : Observer {
   }
 };
 
+// All active lanes at once. Lanes that know different things have no common
+// answer; each is then judged by itself.
 struct LanesObserver : WarpObserver {
   const Grid &grid;
   const Knowledge *all = nullptr; // what all lanes know; null: they differ
@@ -482,20 +507,25 @@ void reportConflict(const Context &c, const Instruction &at, unsigned lane,
             : FindingKind::Race,
         at, lane,
         conflict.kind == Conflict::SameValue
-            ? "writes the value that another thread of its block writes, with "
-              "nothing to order them"
+            ? "writes the same value that another thread of its block writes; "
+              "nothing orders the two writes"
         : conflict.kind == Conflict::Guess
-            ? (writes ? "changes what another loads as its guess at what it "
-                        "then compares and swaps"
-                      : "loads its guess at what it then compares and swaps, "
-                        "which another changes")
+            ? (writes ? "writes memory that another thread loads as the "
+                        "expected value of its compare-and-swap; nothing "
+                        "orders the two accesses"
+                      : "loads the expected value of its compare-and-swap from "
+                        "memory that another thread writes; nothing orders the "
+                        "two accesses")
         : conflict.kind == Conflict::MissingProxyFence
-            ? "accesses through the async proxy what was written through the "
-              "generic proxy, without a proxy fence between"
+            ? "accesses memory through the async proxy after it was written "
+              "through the generic proxy, without a proxy fence in between"
         : writes && conflict.otherWrote
-            ? "writes what another writes, with nothing to order them"
-        : writes ? "writes what another reads, with nothing to order them"
-                 : "reads what another writes, with nothing to order them");
+            ? "writes memory that another thread writes; nothing orders the "
+              "two accesses"
+        : writes ? "writes memory that another thread reads; nothing orders "
+                   "the two accesses"
+                 : "reads memory that another thread writes; nothing orders "
+                   "the two accesses");
     f.hasOther = true;
     const Grid &other = c.grid.has(conflict.other.cta)
                             ? c.grid
@@ -525,8 +555,8 @@ void storedToo(const Context &c, unsigned lane, const Context::Target &where,
       byteOf(c, where, offset), c.warp.epoch(OwnThread, lane, c.warp.tick),
       [&](Finding f) {
         f.kind = FindingKind::BenignRace;
-        f.message = "writes what another thread of its block has read, which "
-                    "then writes the same value";
+        f.message = "writes memory that another thread of its block reads; "
+                    "that thread then writes the same value";
         c.grid.report(std::move(f));
       });
 }
@@ -558,8 +588,9 @@ void checkMbarriers(const Context &c, const Instruction &at, unsigned lane,
   if (address < windowBytes)
     address += sharedWindow;
   c.reportAt(FindingKind::InvalidOperation, at, lane, address,
-             manner.write ? "overwrites an mbarrier that was not invalidated"
-                          : "reads the bytes of an mbarrier");
+             manner.write
+                 ? "overwrites an mbarrier that was not invalidated"
+                 : "reads the bytes of a live mbarrier, which are opaque");
 }
 
 // The fast path for lanes that are cheaply seen to be free of conflicts;
@@ -600,8 +631,8 @@ void touch(const Context &c, const Instruction &at, unsigned lane,
       if (ctaOfPart(part.cta) == owner.linear)
         return;
   c.reportAt(FindingKind::InvalidOperation, at, lane, address,
-             "reaches shared memory of a CTA that may not have begun: nothing "
-             "was heard of it, and no cluster barrier waited for");
+             "accesses shared memory of a CTA that may not have started; wait "
+             "for a cluster barrier or for a signal from that CTA first");
 }
 
 } // namespace
@@ -639,6 +670,9 @@ uint32_t Context::judgeLanes(const Instruction &at, const Lanes &where,
   uint32_t unsure = judgePlainly(*this, at, where, bytes, manner,
                                  warp.epoch(OwnThread, 0, warp.tick));
   std::byte mine[64], other[64];
+  // Whether an earlier lane of this instruction stores the same value in the
+  // same place. Its store was judged already, and the order of the two does not
+  // matter.
   auto repeats = [&](unsigned lane) {
     for (uint32_t left = mask & ((1u << lane) - 1); left; left &= left - 1) {
       unsigned l = unsigned(__builtin_ctz(left));

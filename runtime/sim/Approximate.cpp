@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The bounds of the PTX ISA for .approx instructions, and results within them.
 #include "runtime/sim/Approximate.h"
 #include "runtime/sim/Wide.h"
 #include <cmath>

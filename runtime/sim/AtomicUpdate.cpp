@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The arithmetic of atomics on one word, given as bits.
 #include "runtime/sim/AtomicUpdate.h"
 #include "runtime/sim/Numerics.h"
 #include <cmath>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Vector clocks. Knowledge is shared and never changed, so most work here is to
+// avoid making new objects: a union that equals one of its arguments is that
+// argument, and later comparisons are comparisons of pointers.
 #include "runtime/sim/Clock.h"
 #include "runtime/sim/Wide.h"
 #include <algorithm>
@@ -30,6 +34,8 @@ bool Knowledge::knows(Epoch e, Reach reach) const {
   return false;
 }
 
+/// Only of what is known for all memory: a part with a narrower reach would
+/// need a closer look.
 uint32_t Knowledge::leastTick(uint32_t cta, uint32_t first,
                               uint32_t agents) const {
   for (const Part &p : parts)
@@ -100,6 +106,7 @@ bool isAnyFrom(const std::vector<uint32_t> &ticks, size_t first) {
                      [](uint32_t tick) { return tick != 0; });
 }
 
+/// Returns an argument if it includes the other one.
 Ticks joinTicks(const Ticks &a, const Ticks &b) {
   if (a == b)
     return a;
@@ -116,6 +123,8 @@ Ticks joinTicks(const Ticks &a, const Ticks &b) {
 
 } // namespace
 
+/// The union. Both lists are sorted by their parts' ids, so one pass merges
+/// them; on the way it notes whether the result equals an argument.
 KnowledgeRef join(const KnowledgeRef &a, const KnowledgeRef &b) {
   if (!b || a == b)
     return a;
@@ -143,6 +152,8 @@ KnowledgeRef join(const KnowledgeRef &a, const KnowledgeRef &b) {
   return isA ? a : isB ? b : result;
 }
 
+/// What `k` says about the memory within `reach` alone. Parts that become the
+/// same after the restriction are joined.
 KnowledgeRef limited(const KnowledgeRef &k, Reach reach) {
   if (!k || reach == Reach::All)
     return k;
@@ -171,6 +182,8 @@ Gathering::Part &Gathering::part(uint32_t cta) {
   return *it;
 }
 
+/// The lanes of a warp mostly bring the same object, which needs to be added
+/// once.
 void Gathering::add(const KnowledgeRef &k) {
   if (!k || std::find(recent.begin(), recent.end(), k) != recent.end())
     return;
@@ -219,6 +232,8 @@ void Gathering::clear() {
   frozen.reset();
 }
 
+/// The union as an object that others can share. It stays valid until something
+/// is added.
 const KnowledgeRef &Gathering::freeze() {
   if (!frozen && !parts.empty()) {
     auto k = std::make_shared<Knowledge>();
@@ -243,6 +258,8 @@ KnowledgeRef Joiner::operator()(const KnowledgeRef &a, const KnowledgeRef &b) {
   return e.result;
 }
 
+/// Keeps one object for the warp as long as all lanes know the same, and comes
+/// back to that when they do again. Lanes that have exited are ignored for it.
 void LaneKnowledge::learn(uint32_t lanes, uint32_t live, const KnowledgeRef &k,
                           Joiner &joiner) {
   if (!k || !lanes)

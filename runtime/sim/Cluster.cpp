@@ -33,6 +33,9 @@ void AsyncOperation::finish() {
     advance();
 }
 
+/// When an operation takes effect is open until it is waited for. The draw
+/// makes the extremes likely: kernels fail when a copy is early or when it is
+/// late.
 void Cta::issue(std::unique_ptr<AsyncOperation> operation) {
   ++cluster->events;
   // Quiet: all of it as soon as it may. Otherwise, by chance: everything now
@@ -90,6 +93,9 @@ bool Cta::advanceOne(Random &random) {
   return false;
 }
 
+/// Gives each warp a turn, in rounds, until all have exited. A round in which
+/// every warp only polled is idle; after enough of them the cluster returns,
+/// because only another cluster can help.
 Cluster::Outcome Cluster::run(bool patient) {
   std::vector<Warp *> live;
   for (auto &cta : ctas)
@@ -184,21 +190,20 @@ std::vector<Finding> Cluster::waits(FindingKind kind) const {
         bool apart = i.flags & flagAligned && f.waitingFor && !f.barrier &&
                      f.mask != warp->liveLanes;
         std::string what =
-            apart ? "stands at an instruction that its whole warp must execute "
-                    "together; its other lanes wait elsewhere"
+            apart ? "waits at an instruction that its whole warp must execute "
+                    "together, while other lanes of the warp wait elsewhere"
             : f.barrier
                 ? "waits for barrier " +
-                      std::to_string(f.barrier - cta->barriers.data()) +
-                      ", to which " + std::to_string(f.barrier->arrived) +
-                      " of " +
+                      std::to_string(f.barrier - cta->barriers.data()) + "; " +
+                      std::to_string(f.barrier->arrived) + " of " +
                       (f.barrier->expected ? std::to_string(f.barrier->expected)
-                                           : "all") +
-                      " threads have come"
+                                           : "the CTA's") +
+                      " threads have arrived"
             : f.waitingFor ? "waits for " + std::string(f.waitingFor)
             : polls && f.mbarrier
                 ? "waits for " + f.mbarrier->describe(f.mbarrierPhase)
             : polls ? "waits for " + std::string(f.polled)
-                    : "goes in a loop that nobody else ends";
+                    : "spins in a loop that no other thread ends";
         uint64_t address = f.waitingFor ? f.waitingAddress
                            : polls      ? f.polledAddress
                                         : 0;
@@ -235,8 +240,8 @@ void Cta::checkTouches() {
     Finding f;
     f.kind = FindingKind::InvalidOperation;
     f.kernel = grid->kernel->name;
-    f.message = "may reach shared memory of a CTA that has ended: none of its "
-                "threads waits for it";
+    f.message = "may access shared memory of a CTA that has exited; none of "
+                "the threads of that CTA waits for the access";
     f.site = grid->program->site(touch.site);
     f.thread = grid->threadId(touch.by);
     grid->report(std::move(f));

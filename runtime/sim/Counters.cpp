@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Names and sums of counters.
 #include "runtime/sim/Counters.h"
 
 namespace act::runtime::sim {

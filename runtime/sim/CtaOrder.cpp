@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The bookkeeping of CtaOrder.h: who is known to have begun, what a word held
+// before others wrote it, and which loads are looks of a polling loop.
 #include "runtime/sim/CtaOrder.h"
 #include "runtime/sim/decode/ControlFlow.h"
 #include <algorithm>
@@ -68,6 +71,9 @@ const std::byte *WordHistory::before(uint32_t cluster, const Begun &heard,
   return nullptr;
 }
 
+// The first look at a word gets its old value. If the same instruction looks
+// again soon, the program loops until the word changes, so it waits. Anything
+// else gets the real value, and the word is left alone from then on.
 Looks::Answer Looks::look(uint64_t word, const Instruction &at,
                           const Warp &warp, uint64_t step) {
   auto [it, isFirst] = looks.try_emplace(word, Look{&at, &warp, step, false});

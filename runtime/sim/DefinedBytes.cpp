@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A bit per byte, and for undefined bytes that a kernel stored, the number of
+// the store, a word per four bytes.
 #include "runtime/sim/DefinedBytes.h"
 
 namespace act::runtime::sim {

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A bit per lane for whole registers, and a side table for those that are not
+// wholly defined (Definedness.h).
 #include "runtime/sim/Definedness.h"
 #include <algorithm>
 

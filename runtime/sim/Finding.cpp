@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Findings as text.
 #include "runtime/sim/Finding.h"
 #include <cstdio>
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Which lane holds which element of an operand: the fragment tables of the PTX
+// ISA as formulas.
 #include "runtime/sim/Fragments.h"
 
 namespace act::runtime::sim {

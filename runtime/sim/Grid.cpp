@@ -89,6 +89,9 @@ bool Grid::dropHeap(void *address) {
 
 namespace {
 
+/// Random numbers are seeded by the place in the grid, not drawn from a common
+/// source: a cluster draws the same whichever host thread runs it, and
+/// whenever.
 std::unique_ptr<Cluster> makeCluster(Grid &grid, uint32_t linear) {
   auto cluster = std::make_unique<Cluster>();
   cluster->grid = &grid;
@@ -115,6 +118,8 @@ std::unique_ptr<Cluster> makeCluster(Grid &grid, uint32_t linear) {
         cta->id[0];
     cta->linear = grid.firstCta + index;
     cta->threads = threads;
+    // The pattern of the widest swizzle repeats every 1024 bytes, so shared
+    // memory begins at a multiple of that.
     cta->sharedStorage.assign(grid.sharedBytes + 1024, std::byte(0));
     auto base = reinterpret_cast<uintptr_t>(cta->sharedStorage.data());
     cta->shared.data = cta->sharedStorage.data() + (1024 - base % 1024) % 1024;
@@ -135,6 +140,8 @@ std::unique_ptr<Cluster> makeCluster(Grid &grid, uint32_t linear) {
       warp->random =
           Random(grid.options->seed, uint64_t(index) << 16 | w,
                  grid.options->drawsRounding ? grid.options->seed : 0);
+      // jump() adds a fragment while it holds a reference to another one. A
+      // warp has at most 32, so the vector never moves.
       warp->fragments.reserve(33);
       Fragment f;
       f.mask = warp->liveLanes;
@@ -261,6 +268,8 @@ void Grid::work() {
   changed.notify_all();
 }
 
+/// Starts its worker threads anew each time: a launch pauses after many
+/// instructions, and between two turns nothing of it runs.
 Grid::Outcome Grid::resume(uint64_t steps) {
   pauseAt = steps ? instructions + steps : ~uint64_t(0);
   moved = waiting = false;

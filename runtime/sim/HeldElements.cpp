@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The races that HeldElements.h keeps until they turn out harmless, or the
+// launch ends.
 #include "runtime/sim/HeldElements.h"
 #include <algorithm>
 

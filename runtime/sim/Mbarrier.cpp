@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Counts, phases and what they publish (Mbarrier.h). The instructions on
+// mbarriers are in decode/MbarrierFamily.cpp.
 #include "runtime/sim/Mbarrier.h"
 #include "runtime/sim/Machine.h"
 #include <algorithm>
@@ -28,6 +31,9 @@ void Mbarrier::revive(uint32_t count) {
   used = overwritten = unfenced = false;
 }
 
+/// The end publishes what arrivals have told so far, and the copies that have
+/// landed without a gap: a copy behind one that is pending is not known to be
+/// over.
 void Mbarrier::endIfComplete() {
   if (pending != 0 || transactions != 0)
     return;
@@ -106,8 +112,8 @@ void Mbarrier::checkLooks() {
     Finding f;
     f.kind = FindingKind::Race;
     f.kernel = cta.grid->kernel->name;
-    f.message = "ends a phase of an mbarrier while another may still wait for "
-                "the one before, with nothing to order them";
+    f.message = "completes a phase of an mbarrier while another thread may "
+                "still wait for the previous phase; nothing orders the two";
     f.site = cta.grid->program->site(arrivedSite);
     f.thread = cta.grid->threadId(arrived);
     f.hasOther = f.hasAddress = true;
@@ -151,6 +157,8 @@ bool Mbarrier::drop(uint32_t count) {
 
 Epoch Mbarrier::issueCopy() { return {cta.linear, agent, ++issued}; }
 
+/// Copies land in any order. A clock can only say "all up to here", so ticks
+/// beyond a gap wait in a set.
 void Mbarrier::landed(uint32_t tick) {
   landedBeyond.insert(tick);
   while (!landedBeyond.empty() && *landedBeyond.begin() == landedPrefix + 1) {
@@ -186,7 +194,8 @@ Mbarrier *mbarrierAt(const Context &c, const Instruction &at, unsigned lane,
   if (!where.owner)
     return bad("operates on an mbarrier that is not in shared memory");
   if (ownOnly && where.owner != &c.cta)
-    return bad("needs an mbarrier of its own CTA; this one is another's");
+    return bad("needs an mbarrier of its own CTA, but this one belongs to "
+               "another CTA");
   auto it = where.owner->mbarriers.find(where.offset);
   if (it == where.owner->mbarriers.end())
     return bad("operates on an mbarrier that is not initialised");
@@ -198,8 +207,8 @@ Mbarrier *mbarrierAt(const Context &c, const Instruction &at, unsigned lane,
   if (c.checks &&
       !c.warp.laneKnows(lane, m.initialised, false, sharedOf(m.cta.rank))) {
     Finding f = c.finding(FindingKind::Race, at, lane,
-                          "operates on an mbarrier that another initialises, "
-                          "with nothing to order them");
+                          "operates on an mbarrier that another thread "
+                          "initialises; nothing orders the two operations");
     f.hasOther = f.hasAddress = true;
     f.otherSite = c.grid.program->site(m.initSite);
     f.otherThread = c.grid.threadId(m.initialiser);
@@ -233,16 +242,16 @@ bool arriveOn(const Context &c, const Instruction &at, unsigned lane,
   if (!m.observed) {
     m.observed = true; // said once
     bad("arrives in phase " + std::to_string(m.phase) +
-        " of an mbarrier, before any wait saw phase " +
+        " of an mbarrier before any wait observed the end of phase " +
         std::to_string(m.phase - 1) + " end");
   }
   m.arrived = c.warp.epoch(OwnThread, lane, c.warp.tick);
   m.arrivedSite = at.site;
   int64_t missing = m.pending;
   if (!m.arrive(count))
-    return bad("arrives " + std::to_string(count) + " times at an mbarrier " +
-               "that misses " + std::to_string(missing) + " arrivals of " +
-               std::to_string(m.expected));
+    return bad("arrives " + std::to_string(count) +
+               " times at an mbarrier with " + std::to_string(missing) +
+               " of " + std::to_string(m.expected) + " arrivals pending");
   c.event();
   return true;
 }

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Allocations and their shadows. Device addresses are host addresses, so that
+// handlers access memory directly.
 #include "runtime/sim/Memory.h"
 #include <algorithm>
 #include <cstdio>
@@ -38,6 +41,7 @@ Result<void *> Memory::allocate(uint64_t bytes, const std::string &name) {
     return Error{"cannot allocate " + bytesText(bytes) +
                      ", more than this machine has",
                  ""};
+  // Reserved, not touched: pages that a kernel never uses cost nothing.
   uint64_t length = (bytes + page - 1) / page * page + page;
   void *p =
       mmap(reinterpret_cast<void *>(nextHint), length, PROT_READ | PROT_WRITE,
@@ -71,6 +75,8 @@ Status Memory::free(void *pointer) {
   return ok();
 }
 
+// The host has written this memory already, as far as anyone knows, so all of
+// it counts as defined.
 void Memory::registerHost(void *pointer, uint64_t bytes,
                           const std::string &name) {
   std::unique_lock lock(mutex);
@@ -115,8 +121,8 @@ std::string Memory::describe(uint64_t address) const {
     bool nearer =
         after == regions.end() || offset - r.bytes <= after->first - address;
     if (nearer)
-      return bytesText(offset - r.bytes) + " behind the end of " + r.name +
-             " (" + bytesText(r.bytes) + ")";
+      return bytesText(offset - r.bytes) + " past the end of " + r.name + " (" +
+             bytesText(r.bytes) + ")";
   }
   if (after != regions.end())
     return bytesText(after->first - address) + " before " +
@@ -124,6 +130,8 @@ std::string Memory::describe(uint64_t address) const {
   return "there are no allocations";
 }
 
+// No launch is under way, so nothing that was accessed before can race. Which
+// bytes are defined stays.
 void Memory::beginLaunch() {
   std::shared_lock lock(mutex);
   for (auto &[address, region] : regions)
@@ -156,6 +164,8 @@ void Memory::copyDefined(void *to, const void *from, uint64_t bytes) {
     target->shadow->undefine(at + (part.offset - of), part.bytes, part.store);
 }
 
+// One finding per store, with the number of bytes that the host gets of it.
+// They count as defined from now on: each is reported once.
 std::vector<Finding> Memory::taken(Region &region, uint64_t offset,
                                    uint64_t bytes) {
   std::map<uint32_t, std::pair<uint64_t, uint64_t>> byStore; // first, how many

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Messages in words of memory, fences, and the updates of atomics.
+// MemoryOrder.h has the rules.
 #include "runtime/sim/MemoryOrder.h"
 #include <algorithm>
 #include <cstring>
@@ -14,6 +17,9 @@ uint64_t keyOf(const Context &c, const Context::Target &t, uint64_t address) {
              : address;
 }
 
+// Synchronisation needs both sides: the writer's scope has to include the
+// reader, and the reader's the writer. A relaxed read keeps the message for the
+// next fence.
 void take(Context &c, unsigned lane, const Release &message, Order order,
           Scope scope) {
   const Grid &g = c.grid;
@@ -57,6 +63,8 @@ Release leave(Context &c, unsigned lane, Order order, Scope scope) {
   return r;
 }
 
+// Merges parts that have the same readers, so that a counter which many CTAs
+// add to keeps a short message.
 void add(Context &c, Release &to, Release &&more) {
   for (Release::Part &part : more.parts) {
     auto same = std::find_if(to.parts.begin(), to.parts.end(), [&](auto &p) {
@@ -95,8 +103,8 @@ const std::byte *beforeOthers(Context &c, const Instruction &at, unsigned lane,
     return before;
   case Looks::Answer::Waits:
     c.reportAt(FindingKind::ReliesOnCtaOrder, at, lane, address,
-               "waits for a word of memory to change, which only a CTA does "
-               "that need not have begun");
+               "waits for a word of memory to change, but only a CTA that may "
+               "not have started changes it");
     return nullptr;
   case Looks::Answer::Real:
     return nullptr;
@@ -173,6 +181,8 @@ void storeOrdered(Context &c, const Instruction &at, unsigned lane,
   c.eventGlobal();
 }
 
+// The table's lock makes the update atomic: all strong accesses of the word
+// take it.
 void updateOrdered(Context &c, const Instruction &at, unsigned lane,
                    const Context::Target &where, uint64_t address,
                    unsigned bytes, Order order, Scope scope,

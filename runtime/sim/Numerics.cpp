@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Rounding modes that the host's instructions do not have.
 #include "runtime/sim/Numerics.h"
 #include <cmath>
 
 namespace act::runtime::sim {
 
+/// The root of a float is a float, or differs from any by a relative 2^-48 or
+/// more. So the root in double shows on which side of a float it lies.
 float sqrtRounded(float a, Rounding r) {
   if (r == Rounding::Rn || r == Rounding::None)
     return std::sqrt(a);

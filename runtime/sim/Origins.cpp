@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Numbers for texts and stores, the same one for equal entries.
 #include "runtime/sim/Origins.h"
 
 namespace act::runtime::sim {

@@ -131,6 +131,9 @@ public:
   PlainTile(const Accumulation &how, const LeftTile &a, const RightTile &b)
       : a(a), b(b), F(how.fraction) {}
 
+  // Follows the model: E is the largest exponent of c and the products; each
+  // term becomes an integer, in units of 2^(E - F), by truncation; the integers
+  // are added exactly; the sum is rounded. `scale` is 2^(F - E).
   __attribute__((always_inline)) void block(unsigned first, unsigned length,
                                             const TileSums &c, TileSums &d) {
     if constexpr (L != 0)
@@ -631,6 +634,8 @@ uint32_t RightTile::code(unsigned k, unsigned column) const {
 void takeApart(LeftTile &o) { kernels().left(o); }
 void takeApart(RightTile &o) { kernels().right(o); }
 
+/// The plain path, and the exact one where the plain one was not exact. Both
+/// add in the same order, so the result does not depend on which was taken.
 void multiply(const Accumulation &how, const LeftTile &a, const RightTile &b,
               const TileSums &c, TileSums &d) {
   unsigned order[LeftTile::mostK];

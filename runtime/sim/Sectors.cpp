@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Counts sectors and wavefronts. Kernels make millions of accesses, and nearly
+// all are regular, so quick tests come before the count by words.
 #include "runtime/sim/Sectors.h"
 #include "runtime/sim/Wide.h"
 #include <algorithm>

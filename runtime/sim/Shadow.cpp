@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The cells of Shadow.h and the checks on them. There are two ways through this
+// file that must agree: access() looks at one access closely and reports, and
+// the fast paths (accessLanes, readPlainly) record accesses that are certainly
+// free of conflicts. Whatever a fast path is not sure of, it leaves to
+// access().
 #include "runtime/sim/Shadow.h"
 #include <algorithm>
 
@@ -8,7 +14,8 @@ namespace {
 
 constexpr unsigned stripes = 64;
 
-// A Manner in five bits, as cells store it.
+// A Manner in five bits, as cells store it. Bit 3 is set where the async proxy
+// needs no proxy fence afterwards.
 constexpr unsigned mannerBits = 5;
 uint8_t encode(const Manner &m) {
   return uint8_t(m.strong | unsigned(m.scope) << 1 |
@@ -364,6 +371,10 @@ void Shadow::Table::addToList(List &readers, Reader r, uint64_t epoch) {
     readers.add(r);
 }
 
+/// Compares an access to one cell with the last write and, if it writes, with
+/// all reads since. Then records it. A write makes the reads before it
+/// irrelevant: whoever is ordered after the write is ordered after those, or
+/// they raced with it.
 void Shadow::judge(Table &table, Cell &cell, const Observer &by,
                    uint64_t offset, Conflict &conflict) {
   const Manner &m = by.manner;
@@ -460,6 +471,7 @@ void Shadow::judgeDefined(const Observer &by, uint64_t first, uint64_t offset,
   }
 }
 
+/// A part of an access that lies in one stretch, and so under one lock.
 void Shadow::accessStretch(const Observer &by, uint64_t first, uint64_t offset,
                            uint64_t bytes, Conflict &conflict) {
   if (by.manner.write)
@@ -574,6 +586,8 @@ struct Shadow::Sure {
   }
 };
 
+/// Looks at all cells before it records anything: what it is not sure of must
+/// be judged as if it had not been here.
 bool Shadow::accessSurely(Table &table, Sure &sure, uint64_t offset,
                           unsigned bytes, uint32_t lanes) {
   const bool write = sure.by.manner.write;
@@ -660,6 +674,8 @@ uint32_t Shadow::accessCells(Table &table, Sure &sure, const uint64_t *offsets,
   return unsure;
 }
 
+/// Neighbouring lanes mostly access one stretch, so its lock and table are
+/// taken once for all of them.
 uint32_t Shadow::accessLanes(WarpObserver &by, const uint64_t *offsets,
                              uint32_t lanes, unsigned bytes) {
   if (by.manner.write)

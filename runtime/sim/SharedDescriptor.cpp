@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// wgmma's descriptors: their fields, and the place of a chunk.
 #include "runtime/sim/SharedDescriptor.h"
 
 namespace act::runtime::sim {

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The simulator behind the runtime's device interface: memory, modules,
+// findings.
 #include "runtime/sim/SimExecutor.h"
 #include "runtime/FatBinary.h"
 #include "runtime/sim/SimModule.h"
@@ -89,8 +92,9 @@ Status SimExecutor::free(void *address) {
     std::lock_guard lock(mutex);
     auto it = blocks.find(reinterpret_cast<uintptr_t>(address));
     if (it == blocks.end())
-      return Error{
-          "the address to free is no allocation of device " + facts.name, ""};
+      return Error{"the address to free is not an allocation of device " +
+                       facts.name,
+                   ""};
     if (it->second.adopted) {
       release = std::move(it->second.release);
       simulator.unregisterHost(address);
@@ -106,6 +110,8 @@ Status SimExecutor::free(void *address) {
   return ok();
 }
 
+// Memory of others becomes an allocation. Ranges must not overlap: an address
+// has to belong to one allocation.
 Status SimExecutor::adopt(void *address, uint64_t bytes,
                           std::function<void()> release) {
   auto a = reinterpret_cast<uintptr_t>(address);
@@ -156,7 +162,7 @@ Status SimExecutor::checkRange(const void *address, uint64_t bytes) const {
       return ok();
   }
   return Error{"a range of " + std::to_string(bytes) +
-                   " bytes lies in no allocation of device " + facts.name,
+                   " bytes is not inside an allocation of device " + facts.name,
                ""};
 }
 
@@ -194,7 +200,9 @@ Result<std::unique_ptr<Event>> SimExecutor::createEvent() {
 
 Result<TensorMap> SimExecutor::encodeTensorMap(const TiledTensor &tensor) {
   if (facts.sm < 90)
-    return Error{"device " + facts.name + " has no tensor maps, sm_90 has", ""};
+    return Error{"device " + facts.name +
+                     " does not support tensor maps, sm_90 does",
+                 ""};
   return runtime::encodeTensorMap(tensor);
 }
 
@@ -208,6 +216,8 @@ void SimExecutor::clearFindings() {
   noticed = {};
 }
 
+// Adds the findings of a launch to the device's, and makes an error of the
+// first one. Harmless ones count only if the device was opened so.
 Status SimExecutor::keep(const std::vector<sim::Finding> &all) {
   std::vector<sim::Finding> found;
   for (const sim::Finding &f : all)

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Modules and kernels of the simulator as the runtime's interface wants them.
 #include "runtime/sim/SimModule.h"
 
 using namespace act;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Queues of operations, and how each call advances all of them (SimStream.h).
 #include "runtime/sim/SimStream.h"
 #include "runtime/LaunchRules.h"
 #include "runtime/host/ImmediateEvent.h"
@@ -24,6 +26,8 @@ struct WaitFor : SimTask {
   WaitFor(SimExecutor &device, std::shared_ptr<SimEvent::Record> record)
       : device(device), record(std::move(record)) {}
   std::optional<Status> attempt() override {
+    // The event of a stream that is gone counts as happened, or this stream
+    // would wait for ever.
     if (!record->time && !record->queue.expired())
       return std::nullopt;
     return ok();
@@ -83,6 +87,9 @@ SimStream::~SimStream() {
   queue->abandoned = true;
 }
 
+// Queues the operation and advances all streams until it is done. If it takes
+// too long, the call returns without it; a failure that comes later is kept for
+// the call that waits for the stream.
 Status SimStream::run(std::shared_ptr<SimTask> task) {
   std::lock_guard lock(device.running);
   queue->tasks.push_back(task);
@@ -97,6 +104,8 @@ Status SimStream::run(std::function<Status()> work) {
   return run(std::make_shared<Work>(std::move(work)));
 }
 
+// Definedness moves with the bytes: what comes from the host is defined, a copy
+// on the device copies it, and what goes to the host is checked.
 Status SimStream::copy(void *to, const void *from, uint64_t bytes,
                        Direction direction) {
   return run([=, &device = device]() -> Status {
@@ -165,6 +174,7 @@ Status SimStream::record(Event &event) {
   });
 }
 
+// An event that was never recorded is no reason to wait, as in CUDA.
 Status SimStream::wait(Event &event) {
   std::lock_guard lock(device.running);
   auto record = static_cast<SimEvent &>(event).last;
@@ -201,7 +211,7 @@ Result<double> SimEvent::elapsedSince(Event &start) {
   if (!from || !last)
     return Error{"the event was never recorded", ""};
   if (!from->time || !last->time)
-    return Error{"the event has not happened yet: synchronize with it first",
+    return Error{"the event has not completed yet; synchronize with it first",
                  ""};
   return std::chrono::duration<double, std::milli>(*last->time - *from->time)
       .count();
@@ -217,6 +227,8 @@ constexpr uint64_t patience = uint64_t(1) << 25, turn = uint64_t(1) << 20;
 
 } // namespace
 
+// Runs the tasks at the heads of all queues until each queue is empty or its
+// head has to wait.
 bool SimExecutor::attemptAll() {
   bool moved = false;
   for (size_t i = 0; i < queues.size(); ++i) {
@@ -249,11 +261,15 @@ bool SimExecutor::attemptAll() {
   return moved;
 }
 
+// Advances all streams until `enough`, or for `patience` instructions. False:
+// nothing can move.
 bool SimExecutor::goOn(const std::function<bool()> &enough) {
   attemptAll();
   for (uint64_t ran = 0; !enough() && ran < patience;) {
     auto busy = std::count_if(queues.begin(), queues.end(),
                               [](auto &q) { return !q->tasks.empty(); });
+    // A kernel may wait for another stream's, so busy streams take turns. One
+    // alone needs none.
     uint64_t steps = busy > 1 ? turn : patience;
     bool moved = simulator.advance(steps, /*look=*/false);
     moved |= attemptAll();
@@ -303,6 +319,7 @@ Status SimExecutor::synchronize() {
   for (auto &queue : queues)
     if (queue->failure)
       return takeFailure(*queue);
+  // A stream that is gone may have left a failure too.
   SimQueue none;
   return takeFailure(none);
 }

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Modules and launches: from PTX text to a program with its variables, and from
+// a request to a grid. Grid.cpp runs the launch.
 #include "runtime/sim/Simulator.h"
 #include "runtime/sim/Machine.h"
 #include "runtime/sim/Mbarrier.h"
@@ -24,7 +27,7 @@ Status placeVariables(Program &program, Memory &memory) {
     if (v.space == Space::Shared)
       continue;
     if (v.isExtern)
-      return Error{"'" + v.name + "' is declared and defined nowhere",
+      return Error{"'" + v.name + "' is declared but never defined",
                    program.name + ":" + std::to_string(v.location.line)};
     if (v.space != Space::Global && v.space != Space::Const)
       return Error{"'" + v.name +
@@ -152,6 +155,8 @@ static uint64_t residentCtas(const Target &t, uint64_t threads,
                    uint64_t(t.blocksPerSm), t.sharedBytesPerSm / shared});
 }
 
+/// Refuses what a driver refuses at a launch, and sets the grid up. Nothing
+/// runs before advance().
 Result<std::shared_ptr<Launch>> Simulator::begin(const LoadedModule &module,
                                                  const std::string &kernel,
                                                  const LaunchRequest &request) {
@@ -172,20 +177,21 @@ Result<std::shared_ptr<Launch>> Simulator::begin(const LoadedModule &module,
     uint32_t want = request.cluster[0] ? std::max(1u, request.cluster[i]) : 0;
     uint32_t own = required ? std::max(1u, info->requiredCluster[i]) : 0;
     if (want && own && want != own)
-      return bad("the cluster of the launch is not the one it requires");
+      return bad(
+          "the launch has another cluster size than the kernel requires");
     grid.clusterDim[i] = want ? want : own ? own : 1;
     if (!request.grid[i] || !request.block[i])
-      return bad("a grid or block of no size");
+      return bad("the grid or the block is empty");
     if (request.grid[i] > (i == 0 ? 0x7fffffffu : 65535u))
       return bad("a grid of " + std::to_string(request.grid[i]) +
                  " exceeds the limit in dimension " + std::to_string(i));
     if (request.grid[i] % grid.clusterDim[i])
-      return bad("the grid is no multiple of the cluster in dimension " +
+      return bad("the grid is not a multiple of the cluster in dimension " +
                  std::to_string(i));
     if (info->requiredBlock[0] &&
         std::max(1u, info->requiredBlock[i]) != request.block[i])
       return bad("a block of " + std::to_string(request.block[i]) +
-                 " in dimension " + std::to_string(i) + "; it requires " +
+                 " in dimension " + std::to_string(i) + ", expected " +
                  std::to_string(std::max(1u, info->requiredBlock[i])));
     threads *= request.block[i];
     ctas *= request.grid[i];
@@ -193,13 +199,14 @@ Result<std::shared_ptr<Launch>> Simulator::begin(const LoadedModule &module,
   }
   if (threads > info->maxThreads)
     return bad("a block of " + std::to_string(threads) +
-               " threads; the limit is " + std::to_string(info->maxThreads));
+               " threads, expected at most " +
+               std::to_string(info->maxThreads));
   if (ctas >= uint64_t(1) << ctaBits)
-    return bad(std::to_string(ctas) + " CTAs; the simulator runs up to " +
+    return bad(std::to_string(ctas) + " CTAs, but the simulator runs at most " +
                std::to_string((1 << ctaBits) - 1));
   if (clusterSize > 16 || (clusterSize > 1 && machine.sm < 90))
-    return bad("a cluster of " + std::to_string(clusterSize) + " CTAs on " +
-               machine.name);
+    return bad("a cluster of " + std::to_string(clusterSize) +
+               " CTAs is not supported on " + machine.name);
   const FunctionCode *code = nullptr;
   for (const FunctionCode &f : program.functions)
     if (f.isEntry && f.name == kernel)
@@ -208,19 +215,19 @@ Result<std::shared_ptr<Launch>> Simulator::begin(const LoadedModule &module,
   if (!request.dynamicSharedBytes)
     shared = info->sharedBytes;
   if (shared > machine.sharedBytesPerBlock)
-    return bad(std::to_string(shared) + " bytes of shared memory; " +
-               machine.name + " has " +
+    return bad(std::to_string(shared) + " bytes of shared memory, but " +
+               machine.name + " has only " +
                std::to_string(machine.sharedBytesPerBlock));
   if (request.parameters.size() != info->parameterBytes)
     return bad(std::to_string(request.parameters.size()) +
-               " bytes of parameters; it takes " +
+               " bytes of parameters, expected " +
                std::to_string(info->parameterBytes));
 
   uint64_t resident = residentCtas(machine, threads, shared);
   if (request.cooperative && ctas > resident)
-    return bad("a cooperative grid of " + std::to_string(ctas) + " CTAs; " +
-               machine.name + " holds " + std::to_string(resident) +
-               " of them at a time");
+    return bad("a cooperative grid of " + std::to_string(ctas) + " CTAs, but " +
+               machine.name + " holds only " + std::to_string(resident) +
+               " at a time");
 
   grid.program = module.program();
   grid.kernel = code;
@@ -249,7 +256,7 @@ Result<std::shared_ptr<Launch>> Simulator::begin(const LoadedModule &module,
     space.beginLaunch();
   if (!underway->add(owned))
     return bad("its " + std::to_string(ctas) +
-               " CTAs and those of kernels that still run are more than " +
+               " CTAs and those of running kernels exceed the limit of " +
                std::to_string((1 << ctaBits) - 1));
   if (request.cooperative) {
     auto workspace = space.allocate(workspaceBytes,
@@ -284,6 +291,9 @@ void Simulator::end(Launch &launch) {
   launch.has = true;
 }
 
+/// Each launch runs for a while in turn. One that could only wait is left out
+/// until memory has changed, or if `look` says that the host may have changed
+/// it.
 bool Simulator::advance(uint64_t instructions, bool look) {
   std::lock_guard lock(launching);
   bool moved = false;
@@ -318,6 +328,7 @@ void Simulator::giveUp(Launch &launch) {
 
 void Simulator::changed() { ++underway->events; }
 
+/// Alone, a launch that does not move never will: that is a deadlock.
 Result<LaunchReport> Simulator::launch(const LoadedModule &module,
                                        const std::string &kernel,
                                        const LaunchRequest &request) {

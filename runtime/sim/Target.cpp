@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The GPUs that are simulated: limits that are checked, and rates for the
+// profile.
 #include "runtime/sim/Target.h"
 
 namespace act::runtime::sim {
@@ -28,8 +31,8 @@ Result<Target> targetNamed(const std::string &name) {
   for (const Target &t : targets)
     if (t.name == name)
       return t;
-  return Error{"no simulated target '" + name +
-                   "'; there are sm_80, sm_86, sm_89, sm_90 and sm_90a",
+  return Error{"unknown simulated target '" + name +
+                   "', expected sm_80, sm_86, sm_89, sm_90 or sm_90a",
                ""};
 }
 

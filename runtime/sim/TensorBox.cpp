@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The rows of a box, which of their elements lie inside the tensor, and the
+// stretches of shared memory that they fill.
 #include "runtime/sim/TensorBox.h"
 #include <algorithm>
 
@@ -77,6 +80,8 @@ bool TensorBox::isWhole() const {
   });
 }
 
+// Few and long stretches make judging cheap: a box that fills whole swizzle
+// patterns is one. Otherwise chunks are placed one by one, sorted and joined.
 std::vector<TensorBox::Stretch> TensorBox::stretches(uint64_t offset,
                                                      bool insideOnly) const {
   uint64_t span = sim::rowBytes(swizzle);

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Which sums a tensor core forms, by target and type, and products of types
+// that need no model: f64, integers, bits.
 #include "runtime/sim/TensorCore.h"
 #include <algorithm>
 #include <cmath>
@@ -41,6 +44,8 @@ Accumulation accumulationOf(uint32_t sm, Unit unit, Element a, bool half) {
   return r;
 }
 
+/// What the ISA leaves open for sums: blocks of any size, some extra bits,
+/// truncation or rounding, any order.
 Accumulation drawAccumulation(Random &random, unsigned k, bool half) {
   Accumulation r;
   unsigned powers = 1;

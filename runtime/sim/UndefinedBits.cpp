@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Undefined registers: reports of those that are used, and propagation to
+// results, bit by bit where the instruction moves bits.
 #include "runtime/sim/UndefinedBits.h"
 #include <algorithm>
 #include <cstring>

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The launches under way and the numbers of their CTAs.
 #include "runtime/sim/Underway.h"
 #include "runtime/sim/Machine.h"
 #include <algorithm>
 
 namespace act::runtime::sim {
 
+/// A new launch knows which others are still running: accesses of all others
+/// lie in its past.
 bool Underway::add(std::shared_ptr<Grid> grid) {
   uint32_t first =
       grids.empty() ? 0 : grids.back()->firstCta + grids.back()->ctaCount;

@@ -48,6 +48,8 @@ Warp::~Warp() {
     munmap(local, 32 * localLimit);
 }
 
+// Reserves the address space of 32 full stacks and no memory: pages come when
+// they are touched.
 bool Warp::needLocal(uint64_t bytes) {
   if (bytes > *std::min_element(stackTop.begin(), stackTop.end()))
     return false;
@@ -61,6 +63,9 @@ bool Warp::needLocal(uint64_t bytes) {
   return true;
 }
 
+// Registers begin undefined. Constants (the function's image) and special
+// registers get their values here, so that instructions read them like any
+// other register.
 FrameRef Warp::newFrame(const FunctionCode &function, const FrameRef &caller) {
   auto frame = std::make_shared<Frame>();
   frame->function = &function;
@@ -94,6 +99,9 @@ FrameRef Warp::newFrame(const FunctionCode &function, const FrameRef &caller) {
   return frame;
 }
 
+// By turns first, so that no fragment starves. Within a turn by depth and pc:
+// the fragment that is behind runs, and the others wait for it where paths
+// join.
 bool Warp::choose() {
   if (fragments.size() == 1) {
     current = 0;
@@ -112,6 +120,9 @@ bool Warp::choose() {
   return true;
 }
 
+// Joins the fragment with one that stands at the same place of the same frame.
+// Fragments at a barrier that has counted them stay apart until it lets them
+// go.
 void Warp::merge(uint32_t index) {
   Fragment &f = fragments[index];
   for (uint32_t i = 0; i < fragments.size(); ++i) {
@@ -142,6 +153,7 @@ void Warp::merge(uint32_t index) {
   }
 }
 
+// The other lanes go on with the next instruction.
 void Warp::jump(Fragment &fragment, uint32_t lanes, uint32_t pc) {
   if (lanes == fragment.mask) {
     fragment.pc = pc;
@@ -155,11 +167,14 @@ void Warp::jump(Fragment &fragment, uint32_t lanes, uint32_t pc) {
   fragments.push_back(std::move(other));
 }
 
+// Since Volta, a .sync instruction with a member mask may be executed by its
+// lanes at different places of the program. The instruction runs once, in the
+// last fragment to come, for all of them.
 bool Context::meet(const Instruction &at, uint32_t members,
                    uint64_t signature) {
   if (mask & ~members)
     report(FindingKind::InvalidOperation, at, __builtin_ctz(mask & ~members),
-           "executes an instruction whose member mask leaves it out");
+           "executes an instruction whose member mask does not include it");
   uint32_t wanted = members & warp.liveLanes;
   if ((wanted & ~mask) == 0)
     return true;
@@ -275,8 +290,8 @@ void checkLeft(Context &c, const Instruction &i) {
           program.tree->functions[size_t(l.in - program.functions.data())];
       if (reaches(tree, c.fragment.pc, l.did))
         c.report(FindingKind::DivergentBarrier, i, __builtin_ctz(l.lanes),
-                 "did not execute an instruction that its whole warp must "
-                 "execute together, went on without and exited");
+                 "exited without executing an instruction that its whole warp "
+                 "must execute together");
     }
   c.warp.left.clear();
 }
@@ -328,6 +343,8 @@ Warp::Outcome Warp::run(uint32_t budget) {
     }
     Context c{*this, *cta, *cta->grid, f, *f.frame, mask, checks};
     if (i.flags & flagAligned && mask != liveLanes) {
+      // The missing lanes exited or are guarded off here, so they cannot come.
+      // Otherwise another fragment may still bring them.
       if (f.mask == liveLanes || mask != f.mask) {
         c.report(FindingKind::DivergentBarrier, i,
                  __builtin_ctz(liveLanes & ~mask ? liveLanes & ~mask : mask),

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Initial values as functions of ranges of elements, one for each way to
+// initialise.
 #include "runtime/step/InitialValues.h"
 #include "act/Artifact/Convert.h"
 #include "act/Artifact/Types.h"
@@ -26,6 +29,9 @@ static void convertNormals(std::array<uint32_t, 2> key, float scale,
   }
 }
 
+/// `first` is a multiple of rangeAlignment, so it is the first element of a
+/// counter. The fillers write whole counters; a partial last one goes through a
+/// batch.
 static void normals(std::array<uint32_t, 2> key, float scale, uint64_t first,
                     uint64_t count, DType to, void *target) {
   auto *bytes = static_cast<uint8_t *>(target);

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Loads a step: allocates all its memory, finds its kernels, and fills in every
+// address that does not depend on a binding.
 #include "act/Artifact/Format.h"
 #include "act/Artifact/Memory.h"
 #include "act/Artifact/Types.h"
@@ -45,7 +48,7 @@ LoadedStep::load(std::shared_ptr<Executor> executor, Step step,
                                     : info.kind == step.device;
   if (!fits)
     return Error{"the step was compiled for device " + step.device +
-                     ", this device is " + info.name,
+                     ", but this device is " + info.name,
                  ""};
   std::unique_ptr<LoadedStep> loaded(
       new LoadedStep(std::move(executor), std::move(step), options));
@@ -57,6 +60,8 @@ LoadedStep::load(std::shared_ptr<Executor> executor, Step step,
   return loaded;
 }
 
+/// Threads that convert and copy values. A card's info counts its own threads,
+/// which are not the host's.
 unsigned LoadedStep::threads() const {
   DeviceInfo info = executor->info();
   return info.kind == "cuda" ? availableCores() : info.threads;
@@ -107,6 +112,9 @@ Status LoadedStep::allocateHostArena() {
   return ok();
 }
 
+/// The order matters: launches take addresses of parameters, states, both
+/// arenas and the slots, so those are allocated before the functions are
+/// prepared.
 Status LoadedStep::prepare() {
   if (!data.code.empty()) {
     auto m = executor->loadModule(data.code.data(), data.code.size(),
@@ -157,6 +165,8 @@ Status LoadedStep::prepare() {
   arena = static_cast<uint8_t *>(*p);
   if (auto s = allocateHostArena(); !s)
     return s;
+  // One slot for each scalar and each constant. The vector gets its final size
+  // here, because launches keep pointers into it.
   scalarSet.resize(data.scalars.size());
   size_t slotCount = data.scalars.size();
   for (const Function &f : data.functions)
@@ -219,6 +229,8 @@ static LaunchShape shapeOf(const artifact::Kernel &k) {
   return shape;
 }
 
+/// Resolves a function's launches to kernels and addresses. Operands in inputs
+/// and outputs stay null; their patches say what bind() fills in.
 Status LoadedStep::prepare(const Function &f, Prepared &p) {
   for (int output = 0; output < 2; ++output) {
     size_t n = (output ? f.outputs : f.inputs).size();

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// What a loaded step does: values in and out, bindings, runs and the modes.
+// Loading is in LoadStep.cpp.
 #include "runtime/step/LoadedStep.h"
 #include "act/Artifact/Convert.h"
 #include "act/Artifact/Types.h"
@@ -20,6 +23,8 @@ HostView LoadedStep::view(void *address, const TensorType &type) {
 // copied.
 constexpr uint64_t stagingBytes = 32 << 20;
 
+/// Page-aligned, because drivers pin whole pages. Registered with the device,
+/// because only pinned memory is copied asynchronously.
 Status LoadedStep::reserveStaging() {
   if (staging)
     return ok();
@@ -36,6 +41,7 @@ Status LoadedStep::reserveStaging() {
   return ok();
 }
 
+/// Values are set rarely, so the buffers do not stay while the step runs.
 void LoadedStep::releaseStaging() {
   if (!staging)
     return;
@@ -44,6 +50,9 @@ void LoadedStep::releaseStaging() {
   staging = nullptr;
 }
 
+/// Writes to device memory that the CPU cannot access. Small tensors go through
+/// one copy. So does nf4, whose elements have no width of their own: it is
+/// quantised as a whole.
 Status LoadedStep::write(void *address, const TensorType &type,
                          const Elements &elements) {
   if (direct)
@@ -82,6 +91,8 @@ Status LoadedStep::write(void *address, const TensorType &type,
   return stream->synchronize();
 }
 
+/// A master gets the parameter's rounded values, not the exact ones. Otherwise
+/// the first step would compute with one set of weights and update another.
 Status LoadedStep::writeParameter(size_t i, const Elements &elements) {
   const TensorType &type = data.parameters[i].type;
   if (auto s = write(parameters[i], type, elements); !s)
@@ -138,6 +149,8 @@ static Status checkConvertible(const std::string &name, const TensorType &have,
                                ""});
 }
 
+/// Between equal nf4 types, codes and scales are copied as they are. To
+/// quantise them again would change them.
 Status LoadedStep::setTensor(const std::string &name, const TensorType &type,
                              DType given, const void *source, void *address) {
   if (auto s = checkConvertible(name, type, given); !s)
@@ -240,6 +253,9 @@ Status LoadedStep::setScalar(const std::string &name, int64_t value) {
   return ok();
 }
 
+/// Memory that the device cannot reach gets device memory next to it, which
+/// runs copy. All addresses of the port are patched, and a graph that was
+/// recorded with the old ones is dropped.
 Status LoadedStep::bind(size_t function, bool output, size_t port,
                         void *memory) {
   std::lock_guard lock(mutex);
@@ -310,6 +326,8 @@ Status LoadedStep::copyPorts(const Function &f, const Prepared &p,
   return ok();
 }
 
+/// Fills the arenas for a mode. Measuring wins over debugging: it looks for
+/// bytes that changed, and a filled dead buffer would count as one.
 Status LoadedStep::poison() {
   if (!options.measure && options.debug && hostArenaSize)
     std::memset(hostArena, 0xff, hostArenaSize);
@@ -323,6 +341,8 @@ Status LoadedStep::poison() {
   return pattern.store();
 }
 
+/// A copy has one operand in each arena, so the place of its target tells the
+/// direction.
 Status LoadedStep::copyBetweenArenas(const Launch &l, const Prepared &p) {
   void *from = p.arguments[l.firstArgument],
        *to = p.arguments[l.firstArgument + 1];
@@ -346,6 +366,8 @@ Status LoadedStep::readEvents(Prepared &p) {
   return ok();
 }
 
+/// Walks the list. In debug mode it also fills each buffer of the plan with NaN
+/// after the last launch that may read it, so that a late reader is seen.
 Status LoadedStep::enqueue(const Function &f, const Prepared &p) {
   size_t dead = 0;
   for (uint32_t i = 0; i < p.launches.size(); ++i) {
@@ -393,6 +415,8 @@ Status LoadedStep::enqueueAsGraph(const Function &f, Prepared &p) {
   return stream->launch(*p.graph);
 }
 
+/// Scalars are copied before every run and read from memory by the kernels, so
+/// a graph need not be recorded again when one changes.
 Status LoadedStep::run(size_t function) {
   std::lock_guard lock(mutex);
   const Function &f = data.functions[function];

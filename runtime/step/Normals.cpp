@@ -43,6 +43,8 @@ ACT_INLINE float squaredRadius(uint32_t w) {
   float squared = x * x;
   float log = x * squared * p + e * -2.12194440e-4f - 0.5f * squared + x +
               e * 0.693359375f;
+  // A rounding error where u is almost 1 must not make this negative: its root
+  // would be a NaN.
   float radius = -2.0f * log;
   return radius > 0 ? radius : 0;
 }

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Conversions between tensors and ranges of elements, on several threads. Nf4
+// is the only type that is not made element by element.
 #include "runtime/step/TensorBytes.h"
 #include "act/Artifact/Convert.h"
 #include "act/Artifact/Types.h"
@@ -42,6 +45,9 @@ static uint64_t nf4Piece(const TensorType &type) {
   return (piece / 4 + unit - 1) / unit * unit;
 }
 
+/// Quantises in pieces of whole blocks, each on its own. Nested scales are
+/// quantised by groups and about their mean, so the magnitudes of all blocks
+/// have to be known first.
 static void quantise(const TensorType &type, uint64_t n,
                      const Elements &elements, uint8_t *codes,
                      unsigned threads) {

@@ -94,9 +94,10 @@ TEST(Distributed, HoldsWhatTheHeaderSays) {
 }
 
 TEST(Distributed, RefusesByName) {
-  EXPECT_EQ(refusal({16, 8}, {{2, {0, 1}}}, {{4, {0, 2}}, {8, {2, 0}}}, {}),
-            "coordinate 1 along dimension 0 is held by no one: lane digit 1, "
-            "`8:(2,0)`, is the next and has stride 2, expected 1");
+  EXPECT_EQ(
+      refusal({16, 8}, {{2, {0, 1}}}, {{4, {0, 2}}, {8, {2, 0}}}, {}),
+      "coordinate 1 along dimension 0 is held by no thread: lane digit 1, "
+      "`8:(2,0)`, is the next and has stride 2, expected 1");
   EXPECT_EQ(refusal({8, 8}, {{2, {0, 1}}}, {{4, {0, 1}}, {8, {1, 0}}}, {}),
             "lane digit 0, `4:(0,1)`, and register digit 0, `2:(0,1)`, hold "
             "the same coordinates along dimension 1: stride 1, expected 2");
@@ -123,7 +124,7 @@ TEST(Distributed, RefusesByName) {
             "lane digit 0, `32:(-1)`, has stride -1, expected 0 or more");
   EXPECT_EQ(refusal({32, 32}, {}, {{32, {1, 1}}}, {}),
             "lane digit 0, `32:(1,1)`, moves along 2 dimensions, so some "
-            "coordinates are held by no one or twice; expected at most one "
+            "coordinates are held by no thread or twice; expected at most one "
             "dimension");
   EXPECT_EQ(refusal({0}, {}, {{32, {0}}}, {}),
             "dimension 0 has extent 0, expected 1 or more");
@@ -453,8 +454,8 @@ TEST(Distributed, ReshapesWhereTheDigitsAllowIt) {
   EXPECT_EQ(six.reshaped({64, 3})->str(),
             "register = [3:(0,1), 2:(1,0)], lane = [32:(2,0)], warp = []");
   EXPECT_EQ(six.reshaped({48, 4}).error().str(),
-            "digit `6:(1)` of the elements in row-major order crosses a border "
-            "of dimension 1 of the new shape");
+            "digit `6:(1)` of the elements in row-major order crosses a "
+            "boundary of dimension 1 of the new shape");
   EXPECT_FALSE(bool(six.reshaped({8, 6, 4})));
   Distributed three = make({96}, {{3, {1}}}, {{32, {3}}}, {});
   EXPECT_FALSE(bool(three.reshaped({24, 4})));

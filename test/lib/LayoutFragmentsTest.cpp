@@ -177,7 +177,7 @@ TEST(Blocked, ReadsWholeRowsFirst) {
   EXPECT_EQ(blocked({16, 12}, 8, 4).error().str(),
             "vectors of 8 elements do not divide the fastest dimension of 12");
   EXPECT_EQ(blocked({16, 16}, 8, 4, {0, 0}).error().str(),
-            "the order of dimensions is no permutation of 2");
+            "the order of dimensions is not a permutation of 2");
 }
 
 TEST(Blocked, VectorsAreAsWideAsThereIsWork) {

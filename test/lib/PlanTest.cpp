@@ -283,7 +283,7 @@ TEST(Csv, ErrorsNameTheLine) {
            {"id,lower,upper,size,offset\na,1,2,3,-1\n", "f:2",
             "buffer 'a' is fixed at offset -1, expected at least 0"},
            {"id,lower,upper,size,alignment,offset\na,1,2,3,4,6\n", "f:2",
-            "buffer 'a' is fixed at offset 6, which is no multiple of its "
+            "buffer 'a' is fixed at offset 6, which is not a multiple of its "
             "alignment 4"},
            {"id,lower,upper,size,offset\na,1,2,3,9223372036854775807\n", "f:2",
             "buffer 'a' is fixed at offset 9223372036854775807 with 3 bytes, "
@@ -298,7 +298,7 @@ TEST(Csv, ErrorsNameTheLine) {
            {"id,lower,upper,size\na,2,1,3\n", "f:2",
             "buffer 'a' is alive in [2, 1), which is empty"},
            {"id,lower,upper,size\n\"a,2,1,3\n", "f:2",
-            "a quoted field does not end"}}) {
+            "a quoted field is not closed"}}) {
     auto r = readCsv(c.text, "f");
     ASSERT_FALSE(bool(r)) << c.text;
     EXPECT_EQ(r.error().where, c.where) << c.text;

@@ -170,14 +170,14 @@ TEST_F(ActRun, ResumeChecksItsFiles) {
   expectError(again + "nothing", "cannot read");
   std::string state = content("b.state");
   ASSERT_TRUE(file::writeFile(folder + "a.state", state));
-  expectError(again + "a", "belongs to other weights");
+  expectError(again + "a", "belongs to different weights");
   // As after a kill between the two renames.
   ASSERT_TRUE(file::writeFile(folder + "b.state.next", state));
   ASSERT_TRUE(file::writeFile(folder + "b.state", content("a.state") + "x"));
   EXPECT_EQ(run(again + "b").code, 0);
   float w = 1;
   ASSERT_TRUE(safetensors::write(folder + "plain", {{"x", "F32", {1}, &w}}));
-  expectError(again + "plain", "no checkpoint");
+  expectError(again + "plain", "not a checkpoint");
 }
 
 TEST_F(ActRun, KilledWhileSavingLeavesAUsablePair) {
@@ -336,8 +336,8 @@ TEST_F(ActRun, InferWritesTheFirstOutput) {
       0);
   expectError("infer m.act --allow-native --init w --tokens t.npy "
               "--attention-mask t.npy --out o.npy",
-              "no input 'attention_mask'); act-import makes one that does with "
-              "--attention-mask, or with --packed");
+              "no input 'attention_mask'); import it with --attention-mask, or "
+              "with --packed");
   // Padding in front of a row and behind it is a packed model's; inside it is
   // no sequence's end.
   ASSERT_TRUE(npy::write(folder + "t.npy", "i4", {2, 8}, tokens.data()));
@@ -349,8 +349,8 @@ TEST_F(ActRun, InferWritesTheFirstOutput) {
   EXPECT_EQ(run(packed).code, 0) << content("err");
   mask[4] = 0;
   ASSERT_TRUE(npy::write(folder + "m.npy", "i4", {2, 8}, mask.data()));
-  expectError(packed, "m.npy: the mask hides tokens inside of a sequence (it "
-                      "goes on at place 5)");
+  expectError(packed, "m.npy: the mask hides tokens inside a sequence (which "
+                      "continues at position 5)");
 }
 
 TEST_F(ActRun, WeightsMustFit) {
@@ -541,8 +541,8 @@ TEST_F(ActRun, SaysWhatDoesNotFit) {
   EXPECT_EQ(o.code, 1);
   for (const char *part :
        {"the step needs 17592186", " bytes: parameters 17592186048016, ",
-        "device host has ", " GiB) free (", "--remat=budget=fit:",
-        "--emit=l.act", "--any-memory runs it all the same"})
+        "device host has ", " GiB) free (",
+        "--remat=budget=fit:", "--emit=l.act", "--any-memory runs it anyway"})
     EXPECT_NE(o.err.find(part), std::string::npos) << part << "\n" << o.err;
   expectError("train l.act --allow-native --lr 1 --data text --steps 1 "
               "--any-memory",
@@ -679,7 +679,8 @@ TEST_F(ActRun, PacksSamples) {
                        "37.50 %; effective tokens 30 of 48, 24 with a label"),
             std::string::npos)
       << o.err;
-  expectError(train + "--pack s --steps 1", "imported with act-import --packed");
+  expectError(train + "--pack s --steps 1",
+              "imported with act-import --packed");
   ASSERT_TRUE(file::writeFile(folder + "s", "{\"tokens\":[1,2,99]}\n"));
   expectError(command, "s:1: token 99");
   ASSERT_TRUE(file::writeFile(
@@ -721,11 +722,11 @@ TEST_F(ActRun, PacksWhatTokenizersWrite) {
     expectError(command, "s:1: " + message);
   };
   refused("{\"input_ids\":[1,2,3],\"attention_mask\":[1,0,1]}",
-          "the attention_mask hides the token at place 1, between others");
+          "the attention_mask hides the token at position 1, between others");
   refused("{\"input_ids\":[1,2,3],\"attention_mask\":[1,1]}",
           "the attention_mask has 2 numbers for 3 tokens");
   refused("{\"input_ids\":[1,2],\"attention_mask\":[1,2]}",
-          "the attention_mask holds 2 at place 1, expected 0 or 1");
+          "the attention_mask holds 2 at position 1, expected 0 or 1");
   refused("{\"input_ids\":[1,2],\"attention_mask\":[0,0]}",
           "the sample has 0 tokens");
   refused("{\"input_ids\":[1],\"tokens\":[1]}",
@@ -782,7 +783,7 @@ TEST_F(ActRun, WrongPredictionsFailTheMeasurement) {
   EXPECT_NE(wrong.code, 0);
   EXPECT_NE(wrong.err.find("parameters_bytes is predicted as " +
                            std::to_string(parameters + 1) +
-                           ", allocated were " + std::to_string(parameters)),
+                           ", but measured as " + std::to_string(parameters)),
             std::string::npos)
       << wrong.err;
   for (const char *field : {"gradients_bytes", "optimizer_bytes"})

@@ -253,10 +253,10 @@ TEST_F(ActrtSim, BoundsAreNoBlock) {
   };
   kernel(".maxntid 64, 2, 1");
   EXPECT_EQ(runFile(folder + "k.ptx", ""), 1);
-  EXPECT_NE(err.find("--block: expected the block that 'k' is launched with; "
-                     ".maxntid (__launch_bounds__) only says that it has at "
-                     "most 128 threads"),
-            std::string::npos)
+  EXPECT_NE(
+      err.find("--block: expected the block that 'k' is launched with; "
+               ".maxntid (__launch_bounds__) only limits it to 128 threads"),
+      std::string::npos)
       << err;
   EXPECT_EQ(runFile(folder + "k.ptx", "--block 64"), 0) << err;
   kernel(".reqntid 64, 2, 1");
@@ -265,13 +265,14 @@ TEST_F(ActrtSim, BoundsAreNoBlock) {
 
 TEST_F(ActrtSim, MistakesAreOne) {
   const char *const cases[][3] = {
-      {"conformance", "--kernel scalars --arg ptr:0", "5 parameters, given 1"},
+      {"conformance", "--kernel scalars --arg ptr:0", "5 parameters, but 1"},
       {"conformance", "--kernel nothing", "no kernel 'nothing'"},
       {"conformance", "", "expected --kernel, one of count_block"},
       {"no-such-file", "--kernel x", "no-such-file"},
       {"conformance", "--kernel count_block --arg in:none.npy", "none.npy"},
       {"conformance", "--kernel count_block --arg i32:1", "has 4 bytes"},
-      {"conformance", "--kernel count_block --arg ptr:5", "only one"},
+      {"conformance", "--kernel count_block --arg ptr:5",
+       "only the null pointer"},
       {"conformance", "--kernel count_block --arg ptr:0 --block 1025",
        "1025x1x1"},
       {"conformance", "--kernel count_block --arg ptr:0 --grid 0", "--grid 0"},
@@ -290,7 +291,7 @@ TEST_F(ActrtSim, MistakesAreOne) {
       {"conformance",
        "--kernel scalars --arg 'out:i32[1]:o.npy' --arg ptr:0 --arg "
        "'out:f32[1]:./o.npy'",
-       "'./o.npy' is written by --arg out:i32[1]:o.npy, too"},
+       "'./o.npy' is also written by --arg out:i32[1]:o.npy"},
       {"conformance", "--checks=some", "--checks"},
       {"conformance", "--seed -1", "--seed: expected a whole number from 0"},
       {"conformance", "--smem 1e3", "--smem: expected a whole number"},
@@ -376,7 +377,7 @@ TEST_F(ActrtSim, TensorMapsTakeStrides) {
     for (unsigned c = 0; c < 64; ++c)
       ASSERT_EQ(got[64 * r + c], x[64 * (3 + r) + c]);
   EXPECT_EQ(tile("strides=272"), 1);
-  EXPECT_NE(err.find("the strides lead out of the array of 8192 bytes"),
+  EXPECT_NE(err.find("the strides exceed the array of 8192 bytes"),
             std::string::npos)
       << err;
   EXPECT_EQ(tile("strides=256x16"), 1);

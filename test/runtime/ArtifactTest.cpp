@@ -69,8 +69,9 @@ TEST(Artifact, OtherFormatsAreRefusedByNumber) {
       continue;
     b[i] = 77;
     auto r = read(b.data(), b.size());
-    hits += !r && r.error().message ==
-                      "the artifact has format 77, this reader knows format 1";
+    hits += !r &&
+            r.error().message ==
+                "the artifact has format 77, but this reader supports format 1";
   }
   EXPECT_EQ(hits, 1u);
 }
@@ -120,7 +121,7 @@ TEST(Artifact, EveryFieldIsChecked) {
   says("which the host does not have",
        [](Step &s) { s.kernels[0].threads = 32; });
   says("blocks of 0 threads", [](Step &s) { s.device = "cuda"; });
-  says("only the host gives", [](Step &s) {
+  says("only the host provides", [](Step &s) {
     s.device = "cuda";
     s.kernels[0].scratchBytes = 64;
   });
@@ -168,7 +169,7 @@ TEST(Artifact, EveryFieldIsChecked) {
     return s.functions[0].launches[launch].args[arg];
   };
   says("space number", [&](Step &s) { operand(s, 0, 0).space = Space(8); });
-  says("only copies touch",
+  says("only copies may access",
        [&](Step &s) { operand(s, 0, 0).space = Space::Host; });
   says("of input 'tokens'", [&](Step &s) { operand(s, 0, 0).bytes = 1 << 20; });
   says("of input 'tokens'",
@@ -178,7 +179,7 @@ TEST(Artifact, EveryFieldIsChecked) {
        [&](Step &s) { operand(s, 0, 0).written = true; });
   says("of an arena", [&](Step &s) { operand(s, 0, 3).offset = 1 << 20; });
   says("of an arena", [&](Step &s) { operand(s, 0, 3).bytes = UINT64_MAX; });
-  says("no multiple of 64", [&](Step &s) { operand(s, 0, 3).offset = 4; });
+  says("not a multiple of 64", [&](Step &s) { operand(s, 0, 3).offset = 4; });
   says("frozen", [](Step &s) { s.parameters[0].frozen = true; });
   says("scalar 5 of 3", [&](Step &s) { operand(s, 2, 6).index = 5; });
   says("immediate is written",
@@ -188,7 +189,7 @@ TEST(Artifact, EveryFieldIsChecked) {
     return s.functions[0].plan[i];
   };
   says("of an arena", [&](Step &s) { buffer(s, 0).bytes = UINT64_MAX; });
-  says("no multiple of 64", [&](Step &s) { buffer(s, 1).offset -= 4; });
+  says("not a multiple of 64", [&](Step &s) { buffer(s, 1).offset -= 4; });
   says("lives from", [&](Step &s) { buffer(s, 0).last = 99; });
   says("lives from", [&](Step &s) { buffer(s, 0).first = 3; });
   says("overlaps", [&](Step &s) { buffer(s, 1).offset -= 64; });

@@ -282,7 +282,7 @@ TEST(MgpuDeathTest, AFailureIsTheExitStatus) {
         exit(0);
       },
       testing::ExitedWithCode(1),
-      "'mgpuLaunchKernel' failed: the handle is no live function .it is "
+      "'mgpuLaunchKernel' failed: the handle is not a live function .it is "
       "null.\nwent on");
   EXPECT_EXIT(
       {

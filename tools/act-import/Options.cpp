@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// act-import's options and their checks.
 #include "tools/act-import/Options.h"
 #include "tools/arguments/Spelling.h"
 #include "llvm/ADT/StringExtras.h"
@@ -184,7 +186,7 @@ parseImportCommand(const std::vector<std::string> &words) {
                                                            : " " + *value));
   }
   if (command.config.empty())
-    return Error{"expected a config.json; --help shows how to call", ""};
+    return Error{"expected a config.json; --help shows the usage", ""};
   for (auto [letter, option] : {std::pair("b", "--batch"), {"s", "--seq"}})
     if (llvm::is_contained(command.options.symbolic, letter) &&
         parser.seen.count(option))

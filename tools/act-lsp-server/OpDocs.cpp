@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The documentation of act's ops, as the build generates it from the .td files.
 #include "tools/act-lsp-server/OpDocs.h"
 #include "llvm/ADT/STLExtras.h"
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Passes messages between the editor and the server, and changes the few that
+// Relay.h names.
 #include "tools/act-lsp-server/Relay.h"
 #include "tools/act-lsp-server/OpDocs.h"
 #include "llvm/ADT/StringExtras.h"
@@ -141,6 +144,7 @@ void Relay::sendToEditor(const std::string &text) {
   send(editorOut, text);
 }
 
+/// Keeps the text of open documents: a completion names only a position.
 void Relay::noteText(const json::Object &message) {
   auto method = message.getString("method");
   const json::Object *params = message.getObject("params");
@@ -225,6 +229,10 @@ void Relay::readServer() {
   }
 }
 
+/// The server runs in this process and uses standard input and output. Both
+/// become pipes to the relay, and the editor's ends move to other descriptors.
+/// The thread that reads from the editor is detached, because it may still wait
+/// there when the server ends.
 bool Relay::start() {
   int toServer[2], fromIt[2];
   editorIn = dup(STDIN_FILENO);

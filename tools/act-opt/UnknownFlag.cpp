@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Looks for unknown and misplaced flags before LLVM's parser does, whose
+// messages do not know the passes.
 #include "tools/act-opt/UnknownFlag.h"
 #include "passes/CommandLine.h"
 #include "tools/arguments/Spelling.h"

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// act-plan: reads a problem, plans or validates, prints. The plan goes to
+// standard output only after the validator has passed it.
 #include "act/File/MappedFile.h"
 #include "act/Plan/Csv.h"
 #include "act/Plan/Solver.h"

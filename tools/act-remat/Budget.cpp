@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Budgets as fractions of the peak or as bytes.
 #include "tools/act-remat/Budget.h"
 #include "act/Remat/Bytes.h"
 #include <cmath>

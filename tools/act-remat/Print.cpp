@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The results of act-remat as text and as JSON.
 #include "tools/act-remat/Print.h"
 #include <cstdio>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A batch's tokens, labels and segments, checked and written to a function's
+// inputs.
 #include "tools/act-run/Batches.h"
 #include <algorithm>
 #include <set>
@@ -16,7 +19,7 @@ Result<BatchShape> run::batchShape(const Ports &ports, int64_t rowLength) {
     if (cu->type.rank < 1 || cu->type.rank > 2 ||
         cu->type.shape[cu->type.rank - 1] < 2)
       return Error{"input '" + describe(*cu) +
-                       "' is no list of sequence boundaries",
+                       "' is not a list of sequence boundaries",
                    ""};
     s.maxSequences = cu->type.shape[cu->type.rank - 1] - 1;
     s.groups = cu->type.rank == 2 ? cu->type.shape[0] : 1;
@@ -38,6 +41,8 @@ Result<BatchShape> run::batchShape(const Ports &ports, int64_t rowLength) {
   return s;
 }
 
+/// A label is the next token of the same row and the same sample; elsewhere
+/// there is none.
 std::vector<int64_t> run::shiftedLabels(const Batch &batch, int64_t rowLength) {
   const auto &[tokens, given, segments, mask] = batch;
   std::vector<int64_t> labels(tokens.size(), ignoredLabel);
@@ -66,7 +71,7 @@ Status run::checkTokens(const std::vector<int64_t> &tokens, int64_t vocabulary,
       continue;
     if (t < 0 || (vocabulary > 0 && t >= vocabulary))
       return Error{std::string(labels ? "label " : "token ") +
-                       std::to_string(t) + " at place " + std::to_string(i) +
+                       std::to_string(t) + " at position " + std::to_string(i) +
                        " is outside the model's vocabulary of " +
                        std::to_string(vocabulary),
                    ""};
@@ -87,6 +92,8 @@ static bool begins(const BatchShape &shape, const Batch &batch, int64_t i) {
                                    batch.segments[k] != batch.segments[k - 1]);
 }
 
+/// Boundaries from segment ids. A sequence has to be in one piece, because
+/// boundaries say where each begins and no more.
 static Result<Sequences> findSequences(const BatchShape &shape,
                                        const Batch &batch) {
   Sequences s;
@@ -102,9 +109,9 @@ static Result<Sequences> findSequences(const BatchShape &shape,
         if (!batch.segments.empty() && batch.segments[at] >= 0 &&
             !ended.insert(batch.segments[at]).second)
           return Error{"segment " + std::to_string(batch.segments[at]) +
-                           " comes back at token " + std::to_string(at) +
-                           " of the batch, after another one: the tokens of a "
-                           "sequence stand together",
+                           " reappears at token " + std::to_string(at) +
+                           " of the batch, after another segment; the tokens "
+                           "of a sequence must be contiguous",
                        ""};
         start = i;
         ++found;
@@ -115,10 +122,10 @@ static Result<Sequences> findSequences(const BatchShape &shape,
           static_cast<uint64_t>(i - start) >= shape.maxPositions)
         return Error{"a sequence has more than " +
                          std::to_string(shape.maxPositions) +
-                         " tokens, which is how many positions the model has "
-                         "(the sequence from token " +
+                         " tokens, the number of positions that the model has "
+                         "(the sequence starts at token " +
                          std::to_string(at - static_cast<size_t>(i - start)) +
-                         " of the batch on)",
+                         " of the batch)",
                      ""};
       s.positions.push_back(i - start);
     }
@@ -151,8 +158,8 @@ Status run::feed(Ports &ports, const BatchShape &shape, const Batch &batch) {
   if (shape.maxSequences == 0 && !batch.segments.empty())
     return Error{
         "the data has segments, but the model is not packed (it has no "
-        "input 'cu_seqlens'): tokens would see other samples; act-import "
-        "--packed makes one that is",
+        "input 'cu_seqlens'): tokens would attend to other samples; import it "
+        "with act-import --packed",
         ""};
   for (const Entity &e : ports.inputs) {
     Status s = ok();
@@ -172,8 +179,8 @@ Status run::feed(Ports &ports, const BatchShape &shape, const Batch &batch) {
       s = ports.set(e.name, std::vector<int64_t>(e.elements(), 0));
     else
       return Error{"the function has an input '" + describe(e) +
-                       "' that no option gives a value; a program that binds "
-                       "it can run the step (actrt_step_bind)",
+                       "' that no option sets; only a program that binds it "
+                       "can run the step (actrt_step_bind)",
                    ""};
     if (!s)
       return s;

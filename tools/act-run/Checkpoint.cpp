@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Checkpoints: weights under their Hugging Face names, and the rest of the
+// training state beside them.
 #include "tools/act-run/Checkpoint.h"
 #include "act/Artifact/Convert.h"
 #include "act/Artifact/Types.h"
@@ -143,6 +146,8 @@ static Result<std::string> identify(Model &model, const std::string &path,
   return hash.hex();
 }
 
+/// The state goes to a file of its own first. Weights and state carry the same
+/// id, so after an interruption in between it is known which belong together.
 Status run::saveCheckpoint(Model &model, const std::string &path,
                            const TrainingPosition &position, Base base,
                            const std::string &vocabulary,
@@ -175,6 +180,8 @@ Status run::saveCheckpoint(Model &model, const std::string &path,
   return ok();
 }
 
+/// A run that was interrupted while it saved may have left the matching state
+/// under either name.
 static Result<safetensors::File> openState(const std::string &path,
                                            const std::string &id) {
   std::string problem;
@@ -186,7 +193,7 @@ static Result<safetensors::File> openState(const std::string &path,
     }
     if (metadataOf(*f, "checkpoint") == id)
       return f;
-    problem = candidate + ": belongs to other weights than " + path;
+    problem = candidate + ": belongs to different weights than " + path;
   }
   return Error{problem, ""};
 }
@@ -197,7 +204,7 @@ Result<Checkpoint> Checkpoint::open(const std::string &named) {
     return weights.error();
   std::string id = metadataOf(*weights, "checkpoint");
   if (id.empty())
-    return Error{"the file holds weights but is no checkpoint of a training "
+    return Error{"the file holds weights but is not a checkpoint of a training "
                  "run (--init reads weights)",
                  named};
   const std::string path = safetensors::writtenAs(weights->path());
@@ -221,7 +228,7 @@ Status Checkpoint::check(const Model &model) const {
   };
   if (metadataOf(state, "optimizer") != model.optimizer)
     return fail("the checkpoint was made with optimizer '" +
-                metadataOf(state, "optimizer") + "', the step has '" +
+                metadataOf(state, "optimizer") + "', but the step has '" +
                 model.optimizer + "'");
   size_t wanted = 0;
   for (const Entity &s : model.states) {
@@ -235,7 +242,7 @@ Status Checkpoint::check(const Model &model) const {
   }
   if (wanted != state.tensors().size())
     return fail("there are " + std::to_string(state.tensors().size()) +
-                " states, the step has " + std::to_string(wanted));
+                " states, but the step has " + std::to_string(wanted));
   return ok();
 }
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The options of act-run's commands.
 #include "tools/act-run/CommandLine.h"
 #include "tools/Numbers.h"
 #include "tools/arguments/ParseArguments.h"

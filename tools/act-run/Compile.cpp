@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Compiles a module in the process of act-run, for a .mlir that is given
+// instead of an artifact.
 #include "tools/act-run/Compile.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/act/Complete.h"

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Compiles a kernel in blocks, for a GPU or for the host, and finds what its
+// parameters are.
 #include "tools/act-run/CompileKernel.h"
 #include "dialects/tile/Dialect.h"
 #include "passes/tile-to-host/CompileForHost.h"
@@ -33,8 +36,9 @@ static Result<gpu::GPUFuncOp> choose(ParsedModule &parsed,
     return Error{"the file has no kernel: no gpu.func with the word kernel",
                  path};
   if (!kernel || (wanted.empty() && names.size() > 1))
-    return Error{(wanted.empty() ? "expected --kernel, one of "
-                                 : "no kernel '" + wanted + "', there is ") +
+    return Error{(wanted.empty()
+                      ? "expected --kernel, one of "
+                      : "no kernel '" + wanted + "'; the file has ") +
                      llvm::join(names, ", "),
                  path};
   if (failed(tile::setBlockSizes(kernel, sizes)))
@@ -63,6 +67,7 @@ static simtool::Parameter parameterOf(Type type) {
   if (view) {
     p.arrayBytes =
         uint64_t(ShapedType::getNumElements(view.getShape())) * p.elementBytes;
+    // A view with strides does not have the layout of an array of its shape.
     if (view.getStrides().empty())
       p.shape = view.getShape().vec();
   }
@@ -73,6 +78,8 @@ static simtool::Parameter parameterOf(Type type) {
   return p;
 }
 
+/// The IR shows which arrays the kernel writes: those behind the views of its
+/// stores.
 static std::vector<simtool::Parameter> parametersOf(gpu::GPUFuncOp kernel) {
   std::vector<simtool::Parameter> parameters;
   for (Type type : kernel.getArgumentTypes())
@@ -112,6 +119,8 @@ Result<Kernel> run::compileKernel(const std::string &path,
   k.name = made.name;
   k.ptx = std::move(made.ptx);
   k.sharedBytes = uint64_t(made.sharedBytes);
+  // A memref becomes several parameters, so the arguments in the IR would not
+  // match those of the PTX.
   if (llvm::none_of(made.source.getArgumentTypes(), llvm::IsaPred<MemRefType>))
     k.parameters = parametersOf(made.source);
   for (int i = 0; i < 3; ++i) {

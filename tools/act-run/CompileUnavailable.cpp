@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Stands in for the compiler in a build without it.
 #include "tools/act-run/Compile.h"
 #include "tools/act-run/CompileKernel.h"
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Opens a model to run forward: step, weights, inputs.
 #include "tools/act-run/Forward.h"
 #include "tools/act-run/OpenModel.h"
 

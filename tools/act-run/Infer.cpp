@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// act-run infer: runs forward over a file of tokens and writes outputs as
+// arrays.
 #include "act/Artifact/Convert.h"
 #include "act/Npy/Npy.h"
 #include "tools/act-run/Forward.h"

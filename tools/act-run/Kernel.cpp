@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// act-run kernel: chooses where a kernel runs.
 #include "tools/act-run/CompileKernel.h"
 #include "tools/act-run/Options.h"
 #include "tools/actrt-sim/Arguments.h"
@@ -21,11 +23,11 @@ Result<std::string> run::gridOf(const uint32_t kernels[3],
   if (auto s = simtool::parseDimensions("--grid", given, grid); !s)
     return s.error();
   if (kernels[0] && !std::equal(grid, grid + 3, kernels))
-    return Error{"the kernel has tile.grid = " + own +
-                     ", for which its accesses are proven to be inside of "
-                     "their arrays; found " +
-                     given,
-                 "--grid"};
+    return Error{
+        "the kernel has tile.grid = " + own +
+            ", for which its accesses are proven to be in bounds; found " +
+            given,
+        "--grid"};
   return given;
 }
 

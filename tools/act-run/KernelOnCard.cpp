@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Runs a kernel on a card through the C interface.
 #include "tools/act-run/CompileKernel.h"
 #include "tools/act-run/OpenKernel.h"
 #include "tools/act-run/Options.h"
@@ -79,7 +81,8 @@ int run::kernelOnCard(const Options &o, const KernelOptions &given) {
     return fail(arguments.error().str());
   for (const Argument &a : *arguments)
     if (a.kind == Argument::Map)
-      return fail("--arg " + a.text + ": tensor maps are made on sim only");
+      return fail("--arg " + a.text +
+                  ": tensor maps are supported on sim only");
   OpenKernel card;
   auto opened = card.openDevice(device);
   if (opened)

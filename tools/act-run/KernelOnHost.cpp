@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Runs a kernel's host form, one program after the other, for debugging.
 #include "tools/act-run/CompileKernel.h"
 #include "tools/act-run/OpenKernel.h"
 #include "tools/act-run/Options.h"
@@ -62,6 +64,8 @@ Status launch(OpenKernel &host, const NativeKernel &kernel,
   return done;
 }
 
+/// Word 3 is 0, or one more than the number of the check that failed; negative
+/// if the run was stopped.
 bool isStopped(const std::vector<uint64_t> &context) {
   return int64_t(context[3]) < 0;
 }

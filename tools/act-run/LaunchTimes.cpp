@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Times of launches over the steps of a run, by kernel.
 #include "tools/act-run/LaunchTimes.h"
 #include "act/File/AtomicFile.h"
 #include <algorithm>
@@ -7,6 +9,8 @@
 using namespace act;
 using namespace act::run;
 
+/// The second run replaces the times of the first, which pays for what is done
+/// only once.
 Status LaunchTimes::add(Model &model, const std::string &function) {
   auto list = model.launches(function);
   if (!list)

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The table of --measure: what was planned next to what was used and what the
+// process obtained from the system.
 #include "tools/act-run/MeasureTable.h"
 #include "act/File/AtomicFile.h"
 #include <nlohmann/json.hpp>
@@ -101,7 +104,7 @@ Status run::printMeasurement(Model &model, const std::string &function,
   for (const Row &r : rows)
     if (r.exact && r.predicted && r.predicted != r.measured)
       return Error{std::string(r.name) + " is predicted as " +
-                       std::to_string(*r.predicted) + ", allocated were " +
+                       std::to_string(*r.predicted) + ", but measured as " +
                        std::to_string(*r.measured),
                    ""};
   return ok();

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A step on a device, through the C interface alone.
 #include "tools/act-run/Model.h"
 #include "act/Artifact/Convert.h"
 #include "act/Artifact/Format.h"
@@ -43,6 +45,7 @@ static Status checkFits(const artifact::Step &step, actrt_device device,
   info.struct_size = sizeof info;
   if (auto s = check(actrt_device_query(device, &info)); !s)
     return s;
+  // Only the host's kernels have scratch memory for each thread.
   artifact::StepMemory need = artifact::memoryOf(
       step, std::string(info.kind) == "host" ? info.threads : 0);
   uint64_t there =
@@ -53,10 +56,13 @@ static Status checkFits(const artifact::Step &step, actrt_device device,
                    " has " + inGiB(info.free_bytes) + " free (" +
                    info.free_limit + "), the step takes " + inGiB(there) +
                    " there\n  " + source.advice(there, info.free_bytes) +
-                   "\n  --any-memory runs it all the same",
+                   "\n  --any-memory runs it anyway",
                ""};
 }
 
+// The runtime gets the step as artifact bytes, even one that was compiled in
+// this process: the C interface takes nothing else, and so both ways to a step
+// pass the same checks.
 Result<std::unique_ptr<Model>> Model::load(StepSource &source,
                                            const ModelOptions &options) {
   auto step = source.load();
@@ -196,6 +202,8 @@ Result<std::vector<uint8_t>> Model::get(actrt_entity kind, const Entity &entity,
   type.dtype = as;
   uint64_t width = artifact::elementBytes(static_cast<artifact::DType>(as));
   std::vector<uint8_t> out(width ? entity.elements() * width : entity.bytes);
+  // A tensor without elements has no bytes to point at, but the C interface
+  // refuses a null address.
   uint8_t none;
   if (auto s = check(actrt_step_get(step, kind, entity.name.c_str(),
                                     out.empty() ? &none : out.data(), &type));
@@ -214,6 +222,8 @@ Status Model::setScalar(const std::string &n, int64_t value) {
                       : ok();
 }
 
+// Gives every port of a function memory of its own, which lives as long as the
+// result.
 Result<std::unique_ptr<Ports>> Model::bindPorts(const std::string &function) {
   auto in = list(ACTRT_INPUT, function.c_str());
   if (!in)
@@ -227,6 +237,7 @@ Result<std::unique_ptr<Ports>> Model::bindPorts(const std::string &function) {
   ports->maxPositions = maxPositions;
   for (bool output : {false, true})
     for (const Entity &e : output ? ports->outputs : ports->inputs) {
+      // aligned_alloc takes sizes that are multiples of the alignment.
       uint64_t bytes = (e.bytes + 63) / 64 * 64;
       auto *p =
           static_cast<uint8_t *>(std::aligned_alloc(64, bytes ? bytes : 64));
@@ -326,7 +337,7 @@ Status Ports::set(const std::string &port, const std::vector<int64_t> &values) {
     case ACTRT_DTYPE_I32: {
       if (v < INT32_MIN || v > INT32_MAX)
         return Error{"input '" + port + "' is given " + std::to_string(v) +
-                         ", which is no i32",
+                         ", which is not an i32",
                      ""};
       auto narrow = static_cast<int32_t>(v);
       std::memcpy(p + 4 * i, &narrow, 4);

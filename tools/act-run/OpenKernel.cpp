@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A kernel on a device of the C interface, with its arrays.
 #include "tools/act-run/OpenKernel.h"
 #include <cstring>
 #include <utility>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Opens the step that a command needs, and checks its files first: a long
+// compilation should not end in a missing file.
 #include "tools/act-run/OpenModel.h"
 #include "act/File/MappedFile.h"
 #include "act/Npy/Npy.h"

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Outputs of a command: none may be another's file or an input, and each can be
+// written.
 #include "tools/act-run/Outputs.h"
 #include "act/File/AtomicFile.h"
 #include "act/Safetensors/Set.h"

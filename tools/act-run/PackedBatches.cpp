@@ -52,14 +52,12 @@ static Result<std::vector<int64_t>> integers(const nlohmann::json &json,
                                              const char *key) {
   const auto &list = json[key];
   if (!list.is_array())
-    return Error{std::string("'") + key + "' is no list", ""};
+    return Error{std::string("'") + key + "' is not a list", ""};
   std::vector<int64_t> out;
   for (auto &v : list) {
     if (!v.is_number_integer())
-      return Error{std::string("'") + key +
-                       "' holds something else than "
-                       "integers",
-                   ""};
+      return Error{
+          std::string("'") + key + "' holds something other than integers", ""};
     out.push_back(v.get<int64_t>());
   }
   return out;
@@ -92,7 +90,8 @@ static Result<Kept> readMask(const nlohmann::json &json, size_t n) {
   for (size_t i = 0; i < n; ++i)
     if ((*mask)[i] != 0 && (*mask)[i] != 1)
       return Error{"the attention_mask holds " + std::to_string((*mask)[i]) +
-                       " at place " + std::to_string(i) + ", expected 0 or 1",
+                       " at position " + std::to_string(i) +
+                       ", expected 0 or 1",
                    ""};
   Kept kept{0, n};
   while (kept.first < n && (*mask)[kept.first] == 0)
@@ -101,7 +100,7 @@ static Result<Kept> readMask(const nlohmann::json &json, size_t n) {
     --kept.end;
   for (size_t i = kept.first; i < kept.end; ++i)
     if ((*mask)[i] == 0)
-      return Error{"the attention_mask hides the token at place " +
+      return Error{"the attention_mask hides the token at position " +
                        std::to_string(i) +
                        ", between others; a packed sample has padding at its "
                        "ends only (a label of -100 takes a token out of the "
@@ -115,6 +114,9 @@ static void keep(std::vector<int64_t> &list, const Kept &kept) {
   list.erase(list.begin(), list.begin() + static_cast<ptrdiff_t>(kept.first));
 }
 
+// Reads one line. Each label moves to the token before it, since a token
+// predicts its successor; a sample's last token predicts nothing, so no label
+// crosses into the next sample of the row.
 static Result<Sample> readSample(std::string_view line, int64_t vocabulary) {
   auto json = nlohmann::json::parse(line, nullptr, false);
   if (!json.is_object() ||
@@ -184,8 +186,8 @@ Result<std::unique_ptr<BatchSource>> run::openPack(const std::string &path,
                                                    const BatchShape &shape,
                                                    int64_t modelVocabulary) {
   if (shape.maxSequences == 0)
-    return Error{"--pack needs a model imported with act-import --packed: "
-                 "otherwise tokens would see other samples",
+    return Error{"--pack needs a model imported with act-import --packed; "
+                 "otherwise tokens would attend to other samples",
                  path};
   auto file = file::MappedFile::open(path);
   if (!file)
@@ -208,6 +210,8 @@ Result<std::unique_ptr<BatchSource>> run::openPack(const std::string &path,
     size_t r = open;
     for (; r < rows.size(); ++r) {
       size_t filled = rows[r].tokens.size() + s.tokens.size();
+      // One more sequence for the sample, and one for the padding unless the
+      // row is then full.
       if (filled <= length && inRow[r] + 1 + (filled < length) <= mostPerRow)
         break;
     }
@@ -226,6 +230,7 @@ Result<std::unique_ptr<BatchSource>> run::openPack(const std::string &path,
       ++open;
   }
   size_t used = rows.size();
+  // Rows of padding alone complete the last batch.
   while (rows.size() % static_cast<size_t>(shape.rows) != 0)
     rows.emplace_back();
   for (Row &row : rows) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Parses a module and keeps its diagnostics as one text.
 #include "tools/act-run/ParseModule.h"
 #include "mlir/Parser/Parser.h"
 #include "passes/Registration.h"

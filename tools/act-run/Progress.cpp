@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The progress bar, and its lines where standard error is no terminal.
 #include "tools/act-run/Progress.h"
 #include <cstdio>
 #include <unistd.h>

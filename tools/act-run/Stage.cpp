@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A thread that tells how slow work proceeds. Work that takes less than a
+// second says nothing.
 #include "tools/act-run/Stage.h"
 #include <cstdio>
 #include <system_error>

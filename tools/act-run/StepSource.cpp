@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The two sources of a step. Both give advice if it does not fit in memory: one
+// by compiling anew, the other by the command that would.
 #include "tools/act-run/StepSource.h"
 #include "act/Artifact/Format.h"
 #include "act/File/MappedFile.h"

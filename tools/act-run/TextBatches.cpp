@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Batches of a text, by characters: places drawn from the seed and the step, so
+// that a resumed run sees what an uninterrupted one would.
 #include "act/File/MappedFile.h"
 #include "act/Random/Philox.h"
 #include "tools/act-run/Batches.h"

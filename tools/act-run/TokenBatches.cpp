@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Batches from arrays of tokens, labels, segments and masks.
 #include "act/Npy/Npy.h"
 #include "tools/act-run/Batches.h"
 #include <functional>
@@ -40,7 +42,8 @@ static Result<std::vector<int64_t>> readLike(const std::string &path,
   if (!array)
     return array.error();
   if (array->shape != shape)
-    return Error{std::string("the ") + what + " another shape than the tokens",
+    return Error{std::string("the ") + what +
+                     " a different shape than the tokens",
                  path};
   auto values = npy::integers(*array);
   if (!values)
@@ -101,12 +104,12 @@ static Status maskSegments(Batch &all, const std::vector<int64_t> &mask,
       ended.clear();
     int64_t &segment = all.segments[i];
     if (mask[i] != 0 && segment >= 0 && ended.count(segment))
-      return Error{"the mask hides tokens inside of a sequence (it goes on at "
-                   "place " +
+      return Error{"the mask hides tokens inside a sequence (which continues "
+                   "at position " +
                        std::to_string(i) +
-                       "), and a packed model takes padding between sequences; "
-                       "one that act-import makes with --attention-mask, "
-                       "without --packed, takes any mask",
+                       "), but a packed model takes padding only between "
+                       "sequences; a model imported with --attention-mask and "
+                       "without --packed takes any mask",
                    ""};
     if (mask[i] == 0) {
       if (i % length != 0 && all.segments[i - 1] >= 0)
@@ -126,9 +129,9 @@ static Status addMask(Batch &all, std::vector<int64_t> mask, const Ports &ports,
   if (ports.input("cu_seqlens"))
     return maskSegments(all, mask, rowLength);
   return Error{"the model takes no mask (it has no input 'attention_mask'); "
-               "act-import makes one that does with --attention-mask, or with "
-               "--packed, where padding is a sequence of its own. A causal "
-               "model needs none for padding behind the text",
+               "import it with --attention-mask, or with --packed, where "
+               "padding is a sequence of its own; a causal model needs none "
+               "for padding after the text",
                ""};
 }
 

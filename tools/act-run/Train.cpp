@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// act-run train. Everything that can fail cheaply is checked before the step is
+// compiled, and all else before the first step runs.
 #include "tools/act-run/Batches.h"
 #include "tools/act-run/Checkpoint.h"
 #include "tools/act-run/LaunchTimes.h"
@@ -59,6 +62,8 @@ private:
 
 } // namespace
 
+// Opens or compiles the step. Options that describe the step must agree with a
+// compiled one, because they cannot change it any more.
 Status Training::load() {
   auto loaded = openModel(o, "train");
   if (!loaded)
@@ -117,8 +122,8 @@ Status Training::openWeights() {
                    o.resume};
     if (p.step >= o.steps)
       return Error{"the checkpoint has done " + std::to_string(p.step) +
-                       " steps, --steps " + std::to_string(o.steps) +
-                       " asks for no more (it counts from the first)",
+                       " steps; --steps " + std::to_string(o.steps) +
+                       " counts from the first step and asks for no more",
                    o.resume};
     position = p;
     paths.insert(paths.begin(), o.resume);
@@ -133,6 +138,8 @@ Status Training::openWeights() {
   return ok();
 }
 
+// Finds the tensor of each parameter, but sets nothing yet: the model must be
+// known, and all other checks come before the copies.
 Status Training::assignWeights() {
   if (files.sets.empty())
     return ok();
@@ -149,6 +156,8 @@ Status Training::assignWeights() {
   return ok();
 }
 
+// The order matters: weights first, then the states of a checkpoint, because
+// setting a parameter also sets its master.
 Status Training::setValues() {
   auto s = setFirstValues(*model, o, assignment, position.seed);
   if (s && checkpoint)
@@ -165,7 +174,7 @@ Status Training::openData() {
   if (!model->predictsNext && o.labels.empty())
     return Error{"the model sees the tokens that it predicts, so its labels "
                  "are not the tokens shifted by one; expected --tokens with "
-                 "--labels (-100: not asked)",
+                 "--labels (-100: ignored)",
                  o.file};
   auto s = batchShape(*ports, o.pack.empty() ? 0 : o.packLength);
   if (!s)
@@ -188,7 +197,7 @@ Status Training::openData() {
   }
   if (source->steps() > 0 && o.steps > source->steps())
     return Error{"there are tokens for " + std::to_string(source->steps()) +
-                     " steps, --steps asks for " + std::to_string(o.steps),
+                     " steps, but --steps asks for " + std::to_string(o.steps),
                  o.tokens};
   if (!source->summary().empty())
     fprintf(stderr, "%s\n", source->summary().c_str());
@@ -221,6 +230,8 @@ Status Training::oneStep(uint64_t step) {
   return s && o.times ? times.add(*model, "step") : s;
 }
 
+// The loss on held-out data, averaged as the step's own loss is, so that the
+// two can be compared. Empty if it is not this step's turn.
 Result<std::optional<double>> Training::evaluate(uint64_t step) {
   uint64_t batches = source->evaluationBatches();
   bool last = step == o.steps;
@@ -279,6 +290,8 @@ Error Training::notFinite(const char *what, uint64_t step) const {
   return {message + "nothing was saved", ""};
 }
 
+// Runs steps until the last one or an interrupt. A loss that is not finite ends
+// the run before anything is saved, so the last good checkpoint remains.
 Status Training::loop() {
   TrainingLog log;
   if (auto s = log.open(o.log, position.step,
@@ -317,6 +330,8 @@ Status Training::loop() {
       return notFinite("loss", step);
     if (val && !std::isfinite(*val))
       return notFinite("held-out loss", step);
+    // The last step is saved after the loop, as is the step that an interrupt
+    // ends.
     if (o.saveEvery > 0 && step % o.saveEvery == 0 && step != o.steps) {
       if (auto s = save(); !s)
         return s;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The log of a training run, one line of JSON per step.
 #include "tools/act-run/TrainingLog.h"
 #include "act/File/MappedFile.h"
 #include <cerrno>
@@ -19,6 +21,8 @@ static Error failure(const std::string &path) {
   return {std::string("cannot write: ") + std::strerror(errno), path};
 }
 
+/// A run that died after its last checkpoint has logged steps that the resumed
+/// run does again; their lines go.
 static std::string linesUpTo(const std::string &path, uint64_t step,
                              bool evaluatedThere) {
   std::string kept;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A vocabulary of the characters of a text.
 #include "tools/act-run/Vocabulary.h"
 #include <nlohmann/json.hpp>
 #include <set>
@@ -34,7 +36,8 @@ static Status forEachCharacter(std::string_view text, Visit visit) {
   for (size_t at = 0; at < text.size();) {
     size_t n = codePointLength(text, at);
     if (n == 0)
-      return Error{"the text is no UTF-8 at byte " + std::to_string(at), ""};
+      return Error{"the text is not valid UTF-8 at byte " + std::to_string(at),
+                   ""};
     if (!visit(text.substr(at, n)))
       return Error{"the character '" + std::string(text.substr(at, n)) +
                        "' is not in the vocabulary",
@@ -69,12 +72,12 @@ Result<Vocabulary> Vocabulary::fromText(std::string_view text) {
 Result<Vocabulary> Vocabulary::fromJson(const std::string &text) {
   auto json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_array() || json.empty())
-    return Error{"the vocabulary is no JSON list of characters", ""};
+    return Error{"the vocabulary is not a JSON list of characters", ""};
   Vocabulary v;
   for (auto &item : json) {
     auto *s = item.get_ptr<const std::string *>();
     if (!s || s->empty() || codePointLength(*s, 0) != s->size())
-      return Error{"the vocabulary holds an entry that is no character", ""};
+      return Error{"the vocabulary holds an entry that is not a character", ""};
     v.characters.push_back(*s);
   }
   v.index();

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Assigns tensors of files to parameters by name, tells what is missing or
+// superfluous, and copies in both directions.
 #include "tools/act-run/Weights.h"
 #include "act/Parallel/Parallel.h"
 #include "tools/act-run/Stage.h"
@@ -18,6 +21,9 @@ static bool startsWith(std::string_view s, std::string_view start) {
   return s.substr(0, start.size()) == start;
 }
 
+// Tensors that real checkpoints have and no parameter needs: constants that the
+// program computes itself, and bert's pooler, which the language-model loss
+// does not read.
 static bool isComputedBuffer(const std::string &name) {
   for (const char *end : {"rotary_emb.inv_freq", ".attn.bias",
                           ".attn.masked_bias", "embeddings.position_ids"})
@@ -26,6 +32,7 @@ static bool isComputedBuffer(const std::string &name) {
   return startsWith(name, "pooler.") || startsWith(name, "bert.pooler.");
 }
 
+// PEFT's names for the two factors of a LoRA update.
 static bool isAdapter(const std::string &name) {
   return name.find("lora_A") != std::string::npos ||
          name.find("lora_B") != std::string::npos;
@@ -160,6 +167,8 @@ static Names allNames(const Model &model, const WeightFiles &files,
   return names;
 }
 
+// Empty if the tensor can become the parameter. Float types convert; integers
+// and booleans are no weights.
 static std::string fits(const Entity &p, const safetensors::Tensor &tensor) {
   if (tensor.shape != p.shape())
     return describe(p) + ", in the file " + shapeName(tensor.shape);
@@ -169,6 +178,8 @@ static std::string fits(const Entity &p, const safetensors::Tensor &tensor) {
   return number ? "" : describe(p) + ", in the file " + tensor.dtype;
 }
 
+// Collects all problems before it reports, so that one run shows every name
+// that does not fit.
 Result<Assignment> run::assign(const Model &model, const WeightFiles &files,
                                Missing may) {
   std::vector<std::string> missing, unknown, misshaped, adapters, skipped,
@@ -221,6 +232,8 @@ Result<Assignment> run::assign(const Model &model, const WeightFiles &files,
   return out;
 }
 
+// Two passes instead of one: making values and reading files have different
+// speeds, and are reported apart.
 Result<ValueTimes> run::setValues(Model &model, const Assignment &assignment,
                                   uint64_t seed) {
   ValueTimes times;
@@ -252,6 +265,8 @@ Result<ValueTimes> run::setValues(Model &model, const Assignment &assignment,
     type.dtype = *fromSafetensors(entry.tensor->dtype);
     if (auto s = model.set(ACTRT_PARAMETER, p.name, entry.data(), type); !s)
       return s.error();
+    // The pages are copied and not needed again. Without this a large model
+    // would be in memory twice.
     entry.file->forget(*entry.tensor);
     stage.advance(entry.tensor->end - entry.tensor->begin);
   }
@@ -295,6 +310,7 @@ Status run::saveWeights(Model &model, const std::string &path,
   });
   std::vector<safetensors::Source> tensors;
   for (const Entity *p : saved) {
+    // Safetensors has no 4-bit type.
     actrt_dtype as =
         p->type.dtype >= ACTRT_DTYPE_NF4 ? ACTRT_DTYPE_F32 : p->type.dtype;
     tensors.push_back(

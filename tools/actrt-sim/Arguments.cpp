@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The syntax of --arg, --grid and the like.
 #include "tools/actrt-sim/Arguments.h"
 #include <cerrno>
 #include <cmath>
@@ -17,6 +19,9 @@ struct TypeName {
   const char *name, *npy;
   int map; // its TensorMapType, or -1
 };
+/// NumPy lacks bf16 and tf32, which are stored as u2 and f4. Tensor maps lack
+/// signed types below 32 bits; they only move the bits, so the unsigned ones
+/// serve.
 constexpr TypeName types[] = {
     {"f64", "f8", int(TensorMapType::F64)},
     {"f32", "f4", int(TensorMapType::F32)},
@@ -43,13 +48,14 @@ Result<TypeName> typeNamed(const std::string &name) {
   return Error{"element type '" + name + "', expected one of " + all, ""};
 }
 
+/// strtoull alone would accept a sign and leading spaces, and wrap -1 around.
 Result<uint64_t> number(const std::string &text) {
   char *end = nullptr;
   errno = 0;
   uint64_t value = std::strtoull(text.c_str(), &end, 0);
   if (text.empty() || text[0] == '-' || isspace((unsigned char)text[0]) ||
       *end || errno)
-    return Error{"'" + text + "' is no number from 0 to 2^64 - 1", ""};
+    return Error{"'" + text + "' is not a number from 0 to 2^64 - 1", ""};
   return value;
 }
 
@@ -80,7 +86,7 @@ Status parseInteger(Argument &a, const std::string &type,
   bool bad = text.empty() || *end || errno || (!isSigned && text[0] == '-') ||
              (bits == 32 && (s < INT32_MIN || s > INT32_MAX || u > UINT32_MAX));
   if (bad)
-    return Error{"'" + text + "' is no " + type, ""};
+    return Error{"'" + text + "' is not a valid " + type, ""};
   uint64_t value = isSigned ? static_cast<uint64_t>(s) : u;
   if (bits == 32)
     store(a, static_cast<uint32_t>(value));
@@ -94,10 +100,10 @@ Status parseFloat(Argument &a, const std::string &type,
   char *end = nullptr;
   double value = std::strtod(text.c_str(), &end);
   if (text.empty() || *end)
-    return Error{"'" + text + "' is no " + type, ""};
+    return Error{"'" + text + "' is not a valid " + type, ""};
   if (type == "f32" && std::isfinite(value) &&
       std::fabs(value) > std::numeric_limits<float>::max())
-    return Error{"'" + text + "' is beyond f32", ""};
+    return Error{"'" + text + "' is out of range for f32", ""};
   if (type == "f32")
     store(a, static_cast<float>(value));
   else
@@ -238,7 +244,7 @@ Status parse(Argument &a, const std::string &kind, const std::string &rest) {
     return parseFloat(a, kind, rest);
   if (kind == "ptr") {
     if (rest != "0")
-      return Error{"the null pointer, ptr:0, is the only one", ""};
+      return Error{"ptr takes only the null pointer, ptr:0", ""};
     return parseInteger(a, "u64", rest);
   }
   return Error{"expected in: inout: out: i32: u32: i64: u64: f32: f64: ptr: or "
@@ -282,7 +288,7 @@ simtool::parseArguments(const std::vector<std::string> &texts) {
       auto [other, isNew] = written.emplace(resolved(a->file), text);
       if (!isNew)
         return Error{"--arg " + text + ": '" + a->file +
-                         "' is written by --arg " + other->second + ", too",
+                         "' is also written by --arg " + other->second,
                      ""};
     }
     arguments.push_back(std::move(*a));

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The options of a launch that actrt-sim and act-run kernel share.
 #include "tools/Numbers.h"
 #include "tools/actrt-sim/CommandLine.h"
 

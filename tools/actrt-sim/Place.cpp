@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Puts arrays into the simulator's memory, makes tensor maps, and writes
+// results back to files.
 #include "tools/actrt-sim/Arguments.h"
 #include <cstring>
 
@@ -47,6 +50,8 @@ static Argument *arrayOf(std::vector<Argument> &arguments,
   return nullptr;
 }
 
+// If another argument names the same file, the map covers that argument's
+// memory. Otherwise the file is read for the map alone.
 static Status placeMap(Argument &a, Argument *other,
                        runtime::sim::Simulator &sim) {
   if (!other) {
@@ -60,14 +65,15 @@ static Status placeMap(Argument &a, Argument *other,
   runtime::TiledTensor &t = a.map;
   size_t rank = array.shape.size(), element = bytesOf(t.type);
   if (npy::elementBytes(array.dtype) != element)
-    return Error{"the array's elements are " + array.dtype + ", the map's " +
-                     a.dtype,
+    return Error{"the array's elements are " + array.dtype +
+                     ", but the map's are " + a.dtype,
                  ""};
   if (rank < 1 || rank > 5 || a.box.size() != rank ||
       (!a.steps.empty() && a.steps.size() != rank))
     return Error{"the array has " + std::to_string(rank) +
-                     " dimensions, the box " + std::to_string(a.box.size()) +
-                     ", expected as many, from 1 to 5",
+                     " dimensions, but the box has " +
+                     std::to_string(a.box.size()) +
+                     ", expected the same number, from 1 to 5",
                  ""};
   if (!a.strides.empty() && a.strides.size() != rank - 1)
     return Error{"the array has " + std::to_string(rank) +
@@ -95,7 +101,7 @@ static Status placeMap(Argument &a, Argument *other,
                                        i ? t.strides[i - 1] : element, &step) ||
                 __builtin_add_overflow(end, step, &end);
     if (!a.strides.empty() && (over || end > array.bytes.size()))
-      return Error{"the strides lead out of the array of " +
+      return Error{"the strides exceed the array of " +
                        std::to_string(array.bytes.size()) + " bytes",
                    ""};
   }

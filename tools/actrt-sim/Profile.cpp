@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The counters of a launch as a table and as JSON, and what follows from them:
+// occupancy and the minimum time of each unit.
 #include "tools/actrt-sim/Profile.h"
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// One run of the tool: reads, checks, launches, prints, writes results. act-run
+// kernel calls it too, with parameters that it knows from the IR.
 #include "act/File/MappedFile.h"
 #include "runtime/FatBinary.h"
 #include "runtime/LaunchRules.h"
@@ -42,8 +45,9 @@ static Result<KernelInfo> chooseKernel(const CommandLine &o,
     }
   if (names.empty())
     return Error{"the file has no kernel", o.file};
-  return Error{(o.kernel.empty() ? "expected --kernel, one of "
-                                 : "no kernel '" + o.kernel + "', there is ") +
+  return Error{(o.kernel.empty()
+                    ? "expected --kernel, one of "
+                    : "no kernel '" + o.kernel + "'; the file has ") +
                    all,
                o.file};
 }
@@ -72,8 +76,8 @@ static std::string wrongElements(const Parameter &p, const npy::Array &array) {
   if (npy::elementBytes(array.dtype) != p.elementBytes ||
       (p.elements == Parameter::Floats && !floats) ||
       (p.elements == Parameter::Integers && floats))
-    return "the array's elements are " + array.dtype +
-           ", which are not those of " + p.type;
+    return "the array's elements are " + array.dtype + ", which do not match " +
+           p.type;
   if (array.bytes.size() < p.arrayBytes)
     return "the array has " + std::to_string(array.bytes.size()) +
            " bytes, expected at least " + std::to_string(p.arrayBytes) +
@@ -84,8 +88,8 @@ static std::string wrongElements(const Parameter &p, const npy::Array &array) {
     for (size_t d = 1; d < p.shape.size(); ++d)
       if (array.shape[d] != p.shape[d])
         return "the array has " + std::to_string(array.shape[d]) +
-               " elements along dimension " + std::to_string(d) + " and not " +
-               std::to_string(p.shape[d]) + ", as " + p.type + " has";
+               " elements along dimension " + std::to_string(d) +
+               ", expected " + std::to_string(p.shape[d]) + " as in " + p.type;
   return "";
 }
 
@@ -94,8 +98,8 @@ Status simtool::checkArguments(const std::string &kernel,
                                const std::vector<Argument> &given) {
   if (given.size() != parameters.size())
     return Error{"kernel '" + kernel + "' has " +
-                     std::to_string(parameters.size()) + " parameters, given " +
-                     std::to_string(given.size()) + " --arg",
+                     std::to_string(parameters.size()) + " parameters, but " +
+                     std::to_string(given.size()) + " --arg are given",
                  ""};
   for (size_t i = 0; i < given.size(); ++i) {
     const Parameter &p = parameters[i];
@@ -153,12 +157,11 @@ static Result<LaunchRequest> makeRequest(const CommandLine &o,
     std::copy(kernel.requiredBlock, kernel.requiredBlock + 3, r.block);
   } else if (kernel.boundsBlock) {
     // The default block of one thread would hide all races.
-    return Error{
-        "--block: expected the block that '" + kernel.name +
-            "' is launched with; .maxntid (__launch_bounds__) only says "
-            "that it has at most " +
-            std::to_string(kernel.maxThreads) + " threads",
-        ""};
+    return Error{"--block: expected the block that '" + kernel.name +
+                     "' is launched with; .maxntid (__launch_bounds__) only "
+                     "limits it to " +
+                     std::to_string(kernel.maxThreads) + " threads",
+                 ""};
   }
   r.dynamicSharedBytes = o.sharedBytes;
   r.cooperative = o.cooperative;
@@ -198,14 +201,16 @@ static void tellUnwritten(const CommandLine &o, const Argument &a,
             (unsigned long long)(bytes / each));
 }
 
+/// Easily forgotten, and the kernel runs all the same: results that nobody
+/// keeps.
 void simtool::tellDropped(const std::string &tool, const std::string &kernel,
                           const std::vector<Parameter> &parameters,
                           const std::vector<Argument> &given) {
   for (size_t i = 0; i < parameters.size(); ++i)
     if (parameters[i].isWritten && given[i].kind == Argument::In)
       fprintf(stderr,
-              "%s: note: --arg %s: kernel '%s' writes to it, and the "
-              "file stays as it was; inout: is written back\n",
+              "%s: note: --arg %s: kernel '%s' writes to it, but the file is "
+              "not changed; use inout: to write it back\n",
               tool.c_str(), given[i].text.c_str(), kernel.c_str());
 }
 

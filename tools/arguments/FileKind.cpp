@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Recognises files by their first bytes, so that a file given to the wrong tool
+// gets a message that names the right one.
 #include "tools/arguments/FileKind.h"
 #include "act/Artifact/Format.h"
 #include <cstdint>
@@ -92,16 +95,16 @@ std::string describe(FileKind kind, FileKind wanted, const std::string &path) {
   case FileKind::Config:
     return "is the config of a model; " + importFirst(path);
   case FileKind::WeightIndex:
-    return "is the index of a model's weights, and not the model: import the "
+    return "is the index of a model's weights, not the model; import the "
            "config.json beside it with act-import";
   case FileKind::Json:
-    return wanted == FileKind::Module ? "is JSON, and no MLIR" : "is JSON";
+    return wanted == FileKind::Module ? "is JSON, not MLIR" : "is JSON";
   case FileKind::Safetensors:
-    return "holds weights (safetensors), and not the model: import the model's "
+    return "holds weights (safetensors), not the model; import the model's "
            "config.json with act-import, and name the weights with --init of "
            "act-run";
   case FileKind::Numpy:
-    return "is an array of NumPy";
+    return "is a NumPy array";
   case FileKind::Ptx:
     return "is PTX, which actrt-sim runs: actrt-sim " + path;
   case FileKind::Elf:

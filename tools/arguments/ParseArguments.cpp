@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Command lines by CLI11, with messages that suggest the option that was meant.
 #include "tools/arguments/ParseArguments.h"
 #include "tools/arguments/Spelling.h"
 #include "tools/arguments/Version.h"
@@ -46,7 +48,7 @@ std::string aboutOption(const CLI::App &app, const std::string &word) {
     if (std::find(names.begin(), names.end(), name) == names.end())
       continue;
     return "'" + name + "' is an option of '" + command->get_name() +
-           (command == &here ? "' and stands behind it"
+           (command == &here ? "' and must follow it"
                              : "', not" + (of.empty() ? " of the tool" : of));
   }
   return "unknown option '" + name + "'" + of +

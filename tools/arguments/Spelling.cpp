@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The name closest to a misspelt word, by edit distance.
 #include "tools/arguments/Spelling.h"
 #include <algorithm>
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The text of --version.
 #include "tools/arguments/Version.h"
 
 std::string act::tools::versionText(std::string_view tool,

@@ -1,4 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// An address is
+//
+//     pointer + sum of (index + constant(r) + base(thread)) * stride
+//
+// The sum over indices and bases is one pointer per thread. Constants times
+// constant strides are offsets of the instructions; what is left, such as
+// gathered rows, makes a pointer per register.
 #include "passes/tile/threads/BlockAccess.h"
 #include "dialects/tile/Divisor.h"
 #include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
@@ -17,6 +25,8 @@ int64_t act::tile::plainBytes(ViewType view) {
                         : 0;
 }
 
+// A view is never a value of threads. Its readers ask for pointer, sizes and
+// strides, as constants where its type has them.
 ViewParts act::tile::viewParts(Value view, ThreadBuilder &t) {
   if (auto turned = view.getDefiningOp<TransposedViewOp>()) {
     ViewParts from = viewParts(turned.getView(), t), parts;
@@ -42,7 +52,8 @@ ViewParts act::tile::viewParts(Value view, ThreadBuilder &t) {
         if (auto v = dyn_cast<Value>(o))
           o = t.scalar(v);
   }
-  // A dense view: each stride is the product of the later sizes.
+  // A dense view: each stride is the product of the later sizes. Constants stay
+  // constants, so that the last dimensions have immediate offsets.
   OpFoldResult product = t.b.getIndexAttr(1);
   for (size_t d = parts.sizes.size(); strides.size() != parts.sizes.size();) {
     parts.strides.insert(parts.strides.begin(), product);
@@ -79,7 +90,8 @@ BlockAccess::BlockAccess(Value view, ValueRange indices,
     (t.isBlock(index) ? dim.gathered : dim.index) = index;
     if (dim.index) {
       auto size = getConstantIntValue(dim.size);
-      // The index may be arbitrarily large; adding to it would overflow.
+      // The shift is on the other side: the index may be arbitrarily large, and
+      // adding to it would overflow.
       auto [least, most] = t.sums.rangeOf(index);
       dim.atLeastZero = least >= -dim.shift;
       dim.belowSize =
@@ -100,7 +112,8 @@ BlockAccess::BlockAccess(Value view, ValueRange indices,
         vector /= 2;
   prepareBounds();
 
-  // The thread's first address.
+  // The thread's first address: first what all threads add, in 64 bits, then
+  // the thread's own part, in 32 bits where that is enough.
   Value uniform;
   for (Dimension &d : dimensions) {
     if (!d.index)
@@ -149,7 +162,10 @@ int64_t BlockAccess::constant(int64_t r, const Dimension &d) const {
 }
 
 /// Chooses the largest v such that registers r … r + v − 1 hold consecutive,
-/// aligned elements.
+/// aligned elements. Whatever an address consists of must be a multiple of v:
+/// strides, what lanes and warps add, the register's constant; the index is
+/// tested by the caller. If the view may end in the block, its size must be a
+/// multiple too, so that an access is entirely inside or outside.
 void BlockAccess::chooseVector(int64_t bytes, ViewType view) {
   const Dimension *fast = nullptr;
   for (const Dimension &d : dimensions)
@@ -162,6 +178,8 @@ void BlockAccess::chooseVector(int64_t bytes, ViewType view) {
   auto possible = [&](int64_t v) {
     if (n % v || v * bytes > 16)
       return false;
+    // Arguments are aligned to 16 bytes, but a dense tensor may be one of
+    // several in a row: then its size must keep the alignment.
     if (plainBytes(view) % (v * bytes))
       return false;
     for (const Dimension &d : dimensions)
@@ -202,6 +220,9 @@ Value BlockAccess::bound(const Dimension &d) {
   return arith::MaxSIOp::create(t.b, t.loc, cast<Value>(d.size), t.index(0));
 }
 
+/// The comparisons with 0 and the size that are not proven. They are made of
+/// the thread's coordinate, in 32 bits: low and high count from the index and
+/// are clamped to the block, so a 64-bit index cannot overflow them.
 void BlockAccess::prepareBounds() {
   for (Dimension &d : dimensions) {
     if (d.gathered)
@@ -244,6 +265,7 @@ Value BlockAccess::gatheredIndex(int64_t r, const Dimension &d) {
   llvm_unreachable("layouts of indices follow from that of the block");
 }
 
+// One pointer for all registers that differ only by constant offsets.
 Value BlockAccess::pointer(int64_t r) {
   Coordinates key;
   for (const Dimension &d : dimensions)
@@ -286,6 +308,8 @@ int64_t BlockAccess::offset(int64_t r) {
   return elements * elementBytes;
 }
 
+// Registers with equal constants in the dimensions that are checked share one
+// condition. A dimension that is proven to be inside has no part in it.
 Value BlockAccess::inside(int64_t r) {
   Coordinates key;
   for (const Dimension &d : dimensions)

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Combining is the same for reductions and scans; they differ in which parts
+// they combine. Elements are tuples, since a region may combine several
+// operands at once, such as a value and its position.
 #include "passes/tile/threads/Combine.h"
 #include "dialects/tile/Combine.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -7,8 +11,11 @@
 using namespace mlir;
 using namespace act::tile;
 
+// A region is cloned for each combination.
 Tuple act::tile::combine(std::optional<CombineKind> kind, Region &combiner,
                          const Tuple &a, const Tuple &c, ThreadBuilder &t) {
+  // A kind such as max combines one operand; a region has two arguments for
+  // each.
   if (kind)
     return {createCombine(t.b, t.loc, *kind, a[0], c[0])};
   Block &body = combiner.front();
@@ -30,6 +37,8 @@ Tuple act::tile::combine(std::optional<CombineKind> kind, Region &combiner,
   return out;
 }
 
+// shfl.sync moves 32 bits: narrower values are extended, wider ones moved in
+// two halves.
 Value act::tile::shuffle(Value v, NVVM::ShflKind kind, Value by,
                          ThreadBuilder &t) {
   OpBuilder &b = t.b;
@@ -64,6 +73,9 @@ Value act::tile::shuffle(Value v, NVVM::ShflKind kind, Value by,
              : Value(arith::BitcastOp::create(b, t.loc, type, word));
 }
 
+// Each digit of lanes and warps goes into the number of the part, into the
+// place in a part, or into the condition of writing: of several threads with
+// the same value, the first writes it.
 WarpParts::WarpParts(
     const layout::Distributed &layout,
     llvm::function_ref<Role(const layout::Digit &, bool ofWarps)> role,
@@ -113,6 +125,8 @@ Value WarpParts::address(size_t operand, Value partNumber, int64_t constantPart,
                              ValueRange{element});
 }
 
+// [operand][part][value][place]: lanes write adjacent places, and all parts of
+// a value are at constant distances for the reader.
 void WarpParts::write(ArrayRef<Tuple> all) {
   values = all.size();
   int64_t bytes = 0;

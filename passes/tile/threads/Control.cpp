@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Control flow on registers. All threads take the same way, since conditions
+// and bounds are scalars. What carried a block carries its registers:
+//
+//     scf.for … iter_args(%acc = %zero) -> tensor<64x80xf32, #layout>
+//     scf.for … iter_args(%r0 = %z, %r1 = %z, …) -> f32, f32, …
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/tile/threads/ThreadBuilder.h"
 
@@ -57,6 +63,7 @@ static LogicalResult lowerBody(Block &from, Block *to, ThreadBuilder &t) {
   return success();
 }
 
+// The new loop's default terminator goes: the lowered body brings its own.
 static LogicalResult lowerFor(scf::ForOp op, ThreadBuilder &t) {
   t.enterLoop();
   auto loop =
@@ -119,6 +126,6 @@ LogicalResult act::tile::lowerControl(Operation *op, ThreadBuilder &t) {
     return lowerIf(branch, t);
   if (auto loop = dyn_cast<scf::WhileOp>(op))
     return lowerWhile(loop, t);
-  return op->emitOpError("is no control flow that a kernel may have; expected "
+  return op->emitOpError("is control flow that a kernel may not have, expected "
                          "scf.for, scf.if or scf.while");
 }

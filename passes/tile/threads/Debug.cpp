@@ -21,6 +21,7 @@ static LogicalResult lowerPhilox(PhiloxOp op, ThreadBuilder &t) {
     return success();
   }
   Registers out;
+  // The bits are a function of the element's index, whatever thread has it.
   for (Value index : t.of(op.getIndex()))
     out.push_back(act::philoxWord(scalars, key, index));
   t.set(op.getResult(), std::move(out));

@@ -19,6 +19,7 @@ using namespace act::tile;
 
 namespace {
 
+/// The instruction's type for this element; f32 means tf32 here.
 std::optional<NVVM::MMATypes> multipliedAs(Type element) {
   if (element.isBF16())
     return NVVM::MMATypes::bf16;
@@ -37,7 +38,7 @@ std::optional<NVVM::MMATypes> multipliedAs(Type element) {
   return std::nullopt;
 }
 
-/// An instruction for rows x k by k x 8. Operands are 32-bit words of `perWord`
+/// An mma.sync for rows x k by k x 8. Operands are 32-bit words of `perWord`
 /// adjacent elements, in one or two parts of k; f64 is used directly.
 struct Instruction {
   NVVM::MMATypes type;
@@ -119,6 +120,8 @@ private:
   std::optional<LoadsAgain> again;
 };
 
+/// From the last register to the first, so that of several copies the first is
+/// found.
 Product::Index Product::index(Value block) {
   Index out;
   const act::layout::Distributed &l = t.layoutOf(block.getType());
@@ -135,6 +138,8 @@ std::vector<int64_t> Product::starts(const Index &index, unsigned dim,
   return {all.begin(), all.end()};
 }
 
+/// Operands are shared by instructions: an A word by all of its columns, a B
+/// word by all of its rows. So words are kept until forget().
 Value Product::word(Value block, const Index &index, Coordinates at,
                     unsigned along) {
   Value &w = words[{block.getAsOpaquePointer(), at}];
@@ -160,6 +165,8 @@ Value Product::word(Value block, const Index &index, Coordinates at,
 Value Product::inside(Value word, Value block, int64_t k, unsigned along) {
   if (!window)
     return word;
+  // A bit mask, not a select per element: elements are packed in the word. It
+  // also removes NaN, which a product with zero would keep.
   OpBuilder &b = t.b;
   Type i32 = b.getI32Type();
   Value &mask = masks[{block.getAsOpaquePointer(), k}];
@@ -199,7 +206,8 @@ Value Product::multiply(ArrayRef<Value> as, ArrayRef<Value> bs,
   if (auto b = *multipliedAs(t.element(op.getB().getType()));
       instruction.type == NVVM::MMATypes::e4m3 ||
       instruction.type == NVVM::MMATypes::e5m2) {
-    // nvvm.mma.sync does not support these types.
+    // nvvm.mma.sync does not support these types. Unlike others, A and B may be
+    // of different ones (e4m3 and e5m2).
     std::string name = "llvm.nvvm.mma.m16n8k32.row.col.f32." +
                        stringifyMMATypes(instruction.type).str() + "." +
                        stringifyMMATypes(b).str() + ".f32";
@@ -222,6 +230,8 @@ Value Product::multiply(ArrayRef<Value> as, ArrayRef<Value> bs,
                                      NVVM::MMALayout::col});
 }
 
+/// Each part is what remains, rounded to bf16; the difference is exact in f32.
+/// Values are kept by position, as several instructions use them.
 ArrayRef<Value> Product::partsOf(Value block, const Index &index,
                                  Coordinates at, unsigned along) {
   SmallVector<Value> &all = split[{block.getAsOpaquePointer(), at}];
@@ -260,7 +270,9 @@ Registers Product::inParts(Registers registers) {
     for (int64_t n : starts(c, 1, 8)) {
       std::vector<SmallVector<Value>> sums(ms.size(),
                                            SmallVector<Value>(4, zero));
-      // The smallest products first.
+      // The smallest products first, as a large sum would swallow them.
+      // Products of parts i and j with i + j >= parts are as small as what the
+      // split leaves out, so they are left out too.
       for (unsigned order = parts; order-- > 0;)
         for (unsigned i = 0; i <= order; ++i)
           for (int64_t k : ks)
@@ -319,7 +331,7 @@ Registers Product::multiplied(const Registers &begun) {
     return inParts(begun);
   Registers registers = begun;
   Index a = index(op.getA()), b = index(op.getB()), c = index(op.getAcc());
-  // f16 sums are packed two to a register.
+  // f16 sums are packed two to a register: neighbours of a row.
   size_t sumsPerWord = t.element(op.getAcc().getType()).isF16() ? 2 : 1;
   auto steps = [](int64_t count, int64_t step) {
     return llvm::map_to_vector(llvm::seq(count),
@@ -344,6 +356,8 @@ Registers Product::multiplied(const Registers &begun) {
       return std::pair(x.n, x.m) < std::pair(y.n, y.m);
     });
   for (auto [k, m, n] : order) {
+    // In the order of the fragment (Mma.h): rows g and g + 8, then the next
+    // part of k.
     SmallVector<Value> as, bs, cs;
     for (int64_t dk : alongK)
       for (int64_t dm : alongM)
@@ -382,12 +396,22 @@ Registers Product::multiplied(const Registers &begun) {
 /// after the other: elements outside are zero, and only rows with that window
 /// are kept. A window is a number, first << 16 | end, and they are taken in
 /// increasing order.
+///
+///     if (all rows have 0 .. depth)  acc += A B
+///     else for (w = least window; w != none; w = next larger of the warp)
+///       new = acc + (A and B, zero outside w)
+///       acc = row's window == w ? new : acc
+///
+/// mma.sync needs all lanes of the warp together, so the branch and the loop
+/// are decided by values that redux.sync makes equal in all lanes.
 Registers Product::within(const Registers &begun) {
   OpBuilder &b = t.b;
   Location loc = t.loc;
   Type i32 = b.getI32Type();
   int64_t depth = op.getA().getType().getDimSize(1);
   Value none = t.i32(INT32_MAX), zero = t.i32(0), all = t.i32(depth);
+  // Operands that were loaded from shared memory are loaded again in each
+  // branch, which shortens their live ranges.
   again.emplace(t);
   auto compare = [&](arith::CmpIPredicate p, Value x, Value y) -> Value {
     return arith::CmpIOp::create(b, loc, p, x, y);

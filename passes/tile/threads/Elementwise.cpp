@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Ops that treat elements alike become one op per register. Two are special:
+// roundings to 16 bits, which PTX does for pairs, and comparisons of positions,
+// which share one register.
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/tile/threads/ThreadBuilder.h"
@@ -68,8 +72,8 @@ static std::optional<AffineBlock> differenceOf(arith::CmpIOp op,
   for (auto [symbol, factor] : difference->number.symbols)
     if (t.isBlock(symbol) || factor < -most || factor > most)
       return std::nullopt;
-  // Nothing wraps around, and unsigned order equals signed order for
-  // non-negative numbers.
+  // x < y is x - y < 0 only if nothing wraps around; unsigned order equals
+  // signed order for non-negative numbers.
   for (Value v : op.getOperands()) {
     auto own = t.sums.rangeOf(*t.sums.of(v));
     if (!own ||
@@ -79,6 +83,8 @@ static std::optional<AffineBlock> differenceOf(arith::CmpIOp op,
   return difference;
 }
 
+/// own + constant(r) < 0 is own < -constant(r): each register's comparison has
+/// the same left side and an immediate on the right.
 static void lowerComparison(arith::CmpIOp op, const AffineBlock &difference,
                             ThreadBuilder &t) {
   Type block = op.getLhs().getType();
@@ -113,8 +119,8 @@ LogicalResult act::tile::lowerElementwise(Operation *op, ThreadBuilder &t) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
     if (!splat)
-      return op->emitOpError("is a block of different constants; only splats "
-                             "are taken in a kernel");
+      return op->emitOpError(
+          "is a block of different constants; a kernel supports only splats");
     Value one =
         arith::ConstantOp::create(t.b, t.loc, splat.getSplatValue<TypedAttr>());
     t.set(constant, Registers(t.registersOf(constant.getType()), one));
@@ -136,7 +142,7 @@ LogicalResult act::tile::lowerElementwise(Operation *op, ThreadBuilder &t) {
       return success();
     }
   if (!op->hasTrait<OpTrait::Elementwise>() || op->getNumResults() == 0)
-    return op->emitOpError("has no meaning for blocks of a kernel");
+    return op->emitOpError("is not defined for blocks of a kernel");
   int64_t n = t.registersOf(op->getResult(0).getType());
   std::vector<Registers> results(op->getNumResults());
   for (int64_t r = 0; r < n; ++r)

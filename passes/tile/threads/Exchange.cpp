@@ -84,6 +84,9 @@ Value Exchange::given(const Conversion::Step &step, Value word) {
   return shuffle(word, NVVM::ShflKind::idx, from, t);
 }
 
+/// One shuffle per step that is not local. What a lane receives goes to a
+/// register that depends on the lane, so values are collected by lane bits and
+/// selected at the end.
 Registers Exchange::run(const Registers &in) {
   llvm::DenseMap<int64_t, Value> words; // by the first register
   // For each register, its value in lanes with these bits.

@@ -108,6 +108,13 @@ SmallVector<Value> pack(ArrayRef<Value> elements, Type element,
   return out;
 }
 
+/// The words of the access that begins at register r. If it may be outside, the
+/// padding is moved to the words first and a predicated load replaces it:
+///
+///     mov.b32 $0, pad;  @inside ld.global.b32 $0, [pointer + offset];
+///
+/// The words are written before the pointer is read, so they are early clobbers
+/// (=&): they must not share its register.
 SmallVector<Value> loadWords(BlockAccess &access, int64_t r, const Words &w,
                              int64_t bytes, TypedAttr pad, Type element,
                              ThreadBuilder &t) {
@@ -162,6 +169,7 @@ SmallVector<Value> loadWords(BlockAccess &access, int64_t r, const Words &w,
   return out;
 }
 
+/// All threads load, also those that hold copies: each needs its own registers.
 LogicalResult lowerLoad(LoadOp op, ThreadBuilder &t) {
   RankedTensorType type = accessedBlock(op.getType(), t);
   BlockAccess access(op.getView(), op.getIndices(), op.getExtents(), type, t);
@@ -189,6 +197,7 @@ Value andAlso(Value a, Value c, ThreadBuilder &t) {
   return arith::AndIOp::create(t.b, t.loc, a, c);
 }
 
+/// An element with copies is stored once, by the first thread that holds it.
 LogicalResult lowerStore(StoreOp op, ThreadBuilder &t) {
   RankedTensorType type = accessedBlock(op.getValue().getType(), t);
   BlockAccess access(op.getView(), op.getIndices(), op.getExtents(), type, t);
@@ -251,6 +260,8 @@ void addByExchange(Value v, Value pointer, int64_t offset, Value when,
       {pointer, t.bitsAs(t.b.getI16Type(), v)});
 }
 
+/// `red` and not `atom`: the op has no result, so nothing waits for the old
+/// value. Relaxed, as the order of additions is not defined anyway.
 LogicalResult lowerAtomicAdd(AtomicAddOp op, ThreadBuilder &t) {
   RankedTensorType type = accessedBlock(op.getValue().getType(), t);
   Type element = type.getElementType();
@@ -276,6 +287,7 @@ LogicalResult lowerAtomicAdd(AtomicAddOp op, ThreadBuilder &t) {
   std::set<Coordinates> added;
   const act::layout::Distributed &l = t.layoutOf(type);
   for (int64_t r = 0, n = registers.size(); r < n; ++r) {
+    // `once` excludes copies in other threads, this those in the same thread.
     if (!added.insert(l.coordinates(r, 0, 0)).second)
       continue;
     Value when = andAlso(access.inside(r), once, t);
@@ -302,6 +314,7 @@ LogicalResult lowerAtomicAdd(AtomicAddOp op, ThreadBuilder &t) {
 
 } // namespace
 
+// So a number is loaded by all threads, and stored by the first.
 RankedTensorType act::tile::accessedBlock(Type type, ThreadBuilder &t) {
   if (auto block = dyn_cast<RankedTensorType>(type))
     return block;

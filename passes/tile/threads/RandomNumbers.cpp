@@ -57,6 +57,8 @@ bool act::tile::drawNumbers(Ops ops) {
   return llvm::any_of(ops, llvm::IsaPred<arith::MulUIExtendedOp>);
 }
 
+// Before the kernel is lowered: the run moves as a whole to the first op that
+// uses one of its numbers.
 void act::tile::sinkRandomNumbers(Operation *kernel) {
   kernel->walk([](Block *block) {
     for (auto it = block->begin(); it != block->end();) {

@@ -32,6 +32,8 @@ private:
   const act::layout::Distributed &in;
 };
 
+/// Balanced, so that independent pairs overlap and errors of sums grow with the
+/// tree's height instead of its length.
 Tuple BlockReduction::tree(ArrayRef<Tuple> values) {
   if (values.size() == 1)
     return values.front();
@@ -39,6 +41,9 @@ Tuple BlockReduction::tree(ArrayRef<Tuple> values) {
   return combine(tree(values.take_front(half)), tree(values.drop_front(half)));
 }
 
+/// A butterfly: after the step for each bit, lanes that differ in it have the
+/// same value. So all lanes of a row end with the result, as its layout says,
+/// and nothing has to be broadcast.
 void BlockReduction::overLanes(Tuple &values) {
   int64_t divisor = 1;
   for (const act::layout::Digit &d : in.lanes()) {
@@ -93,6 +98,8 @@ void BlockReduction::overWarps(std::vector<Tuple> &values) {
   }
 }
 
+/// One result per register of the result's layout. Its elements must be in the
+/// threads that hold the operand's, which AssignLayouts has arranged.
 LogicalResult BlockReduction::run() {
   // Registers that differ only along the axis, in its order.
   std::map<Coordinates, std::map<int64_t, int64_t>> groups;
@@ -114,7 +121,7 @@ LogicalResult BlockReduction::run() {
     auto group = groups.find(at);
     if (group == groups.end())
       return op.emitOpError()
-             << "gives elements to other threads than those of " << in.str();
+             << "moves elements to other threads than those of " << in.str();
     std::vector<Tuple> own;
     for (auto [along, reg] : group->second) {
       Tuple one;

@@ -36,6 +36,7 @@ LogicalResult lowerBoth(RolesOp op, ThreadBuilder &t) {
 
 } // namespace
 
+// An mbarrier is 8 bytes, one for each slot.
 LogicalResult act::tile::lowerRoles(Operation *op, ThreadBuilder &t) {
   if (auto roles = dyn_cast<RolesOp>(op))
     return lowerBoth(roles, t);
@@ -57,6 +58,8 @@ LogicalResult act::tile::lowerRoles(Operation *op, ThreadBuilder &t) {
                                           t.scalar(op->getOperand(1)));
   Value at = LLVM::GEPOp::create(t.b, t.loc, base.getType(), t.b.getI8Type(),
                                  base, ValueRange{t.mul(slot, 8)});
+  // try_wait suspends the thread for a while and needs sm_90; test_wait only
+  // asks.
   if (auto wait = dyn_cast<MbarrierWaitOp>(op)) {
     t.inlinePtx(Type(),
                 "{ .reg .pred %over; again_${:uid}: mbarrier." +
@@ -66,10 +69,13 @@ LogicalResult act::tile::lowerRoles(Operation *op, ThreadBuilder &t) {
                 "l,r,~{memory}", {at, t.scalar(wait.getParity())});
     return success();
   }
+  // Every copying thread arrives when its copies are there. The barrier's count
+  // already includes these arrivals, hence noinc.
   if (isa<MbarrierArriveCopiesOp>(op)) {
     NVVM::CpAsyncMBarrierArriveOp::create(t.b, t.loc, at, /*noinc=*/true);
     return success();
   }
+  // One lane arrives for its warp, once all lanes have read the slot.
   NVVM::SyncWarpOp::create(t.b, t.loc, t.i32(-1));
   t.when(t.isZero(t.lane), [&] {
     t.inlinePtx(Type(), "mbarrier.arrive.shared.b64 _, [$0];", "l,~{memory}",

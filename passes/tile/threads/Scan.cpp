@@ -75,6 +75,8 @@ Tuple Scan::shuffled(const Tuple &v, NVVM::ShflKind kind, Value by) {
   return out;
 }
 
+/// The digits along the axis, fastest first: each has runs of the length that
+/// the digits before it make.
 std::vector<Scan::Step> Scan::steps() const {
   std::vector<Step> all;
   for (auto [digits, id] : {std::pair(&layout.registers(), Value()),
@@ -93,6 +95,8 @@ std::vector<Scan::Step> Scan::steps() const {
   return all;
 }
 
+/// Joins runs that a digit of the register's number separates: both are in the
+/// same thread.
 void Scan::overRegisters(const Digit &digit) {
   int64_t next = digit.extent * digit.stride();
   std::map<Coordinates, Run> longer;
@@ -113,6 +117,8 @@ void Scan::overRegisters(const Digit &digit) {
   runs = std::move(longer);
 }
 
+/// Joins the runs of the lanes along a digit: a scan of their totals by doubled
+/// distances (Hillis and Steele), then one shift by a lane for what precedes.
 void Scan::overLanes(const Step &step, bool isLast) {
   Value digit = t.digit(t.lane, step.divisor, step.digit.extent);
   Value isBehind = compare(arith::CmpIPredicate::ne, digit, 0);
@@ -142,6 +148,8 @@ void Scan::overLanes(const Step &step, bool isLast) {
   }
 }
 
+/// Joins the runs of the warps along a digit: each warp reads all totals and
+/// combines those before its own.
 void Scan::overWarps(const Step &step) {
   using Role = WarpParts::Role;
   WarpParts parts(
@@ -180,6 +188,7 @@ void Scan::overWarps(const Step &step) {
   }
 }
 
+/// Begins with a run for each element.
 void Scan::run() {
   std::map<Coordinates, int64_t> firsts; // of registers with copies
   SmallVector<int64_t> first;

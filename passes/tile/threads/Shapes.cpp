@@ -16,6 +16,8 @@ regroup(Value from, Value to, ThreadBuilder &t,
         llvm::function_ref<Coordinates(Coordinates)> source) {
   const act::layout::Distributed &in = t.layoutOf(from.getType()),
                                  &out = t.layoutOf(to.getType());
+  // Coordinates of lane and warp 0 stand for all threads: their parts are equal
+  // on both sides. Of registers with copies the first is taken.
   std::map<Coordinates, int64_t> at;
   for (int64_t r = in.registerCount() - 1; r >= 0; --r)
     at[in.coordinates(r, 0, 0)] = r;

@@ -31,7 +31,8 @@ int64_t sideBySide(Type block, const Shared &form, ThreadBuilder &t) {
   return std::max<int64_t>(1, v);
 }
 
-/// Temporarily registers values as a block of the type.
+/// Temporarily registers values as a block of the type, so that code for blocks
+/// can work on registers that no op has computed.
 class Named {
 public:
   Named(RankedTensorType type, Registers registers, ThreadBuilder &t)
@@ -49,7 +50,8 @@ public:
 };
 
 /// For each register of a block, the one with the same element in `of`, a
-/// layout that differs only in copies.
+/// layout that differs only in copies. So loads and stores handle layouts
+/// without register copies only.
 SmallVector<int64_t> sameRegisters(const Distributed &block,
                                    const Distributed &of) {
   SmallVector<int64_t> same;
@@ -65,6 +67,9 @@ Registers selected(const Registers &from, ArrayRef<int64_t> which) {
   return out;
 }
 
+/// Stores a block in as wide pieces as its layout allows. Registers with copies
+/// of others are left out; copies of other threads are stored again, with equal
+/// values.
 void storeShared(Value value, const Shared &form, Value pointer,
                  ThreadBuilder &t) {
   auto type = cast<RankedTensorType>(value.getType());
@@ -128,7 +133,9 @@ Accesses accessesOf(const Ldmatrix &plan, const Distributed &l,
   return a;
 }
 
-/// Each 32-bit register holds `packed` elements.
+/// Reads a fragment by ldmatrix, which distributes 8 x 8 matrices of 16 bits to
+/// the lanes as mma wants them: one instruction for up to four registers. Each
+/// 32-bit register holds `packed` elements.
 void loadByMatrices(const Ldmatrix &plan, Value result, const Shared &form,
                     Value pointer, ThreadBuilder &t) {
   OpBuilder &b = t.b;
@@ -164,6 +171,8 @@ void loadByMatrices(const Ldmatrix &plan, Value result, const Shared &form,
   t.set(result, std::move(out));
 }
 
+/// Plain loads, for layouts that are no fragment or elements that ldmatrix does
+/// not move.
 void loadByElements(Value result, const Shared &form, Value pointer,
                     ThreadBuilder &t) {
   Type element = t.element(result.getType()), memory = t.memoryType(element);
@@ -182,6 +191,8 @@ void loadByElements(Value result, const Shared &form, Value pointer,
   t.set(result, std::move(out));
 }
 
+/// Reads a block, by ldmatrix where it makes the layout, else in as wide pieces
+/// as the layout allows.
 void loadShared(Value result, const Shared &form, Value pointer,
                 ThreadBuilder &t) {
   auto type = cast<RankedTensorType>(result.getType());
@@ -202,7 +213,8 @@ void loadShared(Value result, const Shared &form, Value pointer,
 }
 
 /// Asynchronous 16-byte copies, panel by panel: lanes cover a panel's chunks
-/// first, then rows.
+/// first, then rows. A copy outside of the view has a source of 0 bytes, so
+/// cp.async fills it with zeros; no other padding is possible.
 LogicalResult lowerCopy(CopyAsyncOp op, ThreadBuilder &t) {
   auto type = cast<SharedType>(op.getShared().getType());
   Shared form = sharedForm(type);
@@ -210,6 +222,8 @@ LogicalResult lowerCopy(CopyAsyncOp op, ThreadBuilder &t) {
   int64_t elementBytes = form.elementBytes(), perChunk = 16 / elementBytes;
   int64_t rowBytes = form.columns() * elementBytes;
   Value pointer = slotPointer(type, t.scalar(op.getShared()), op.getSlot(), t);
+  // These errors are for IR that is written by hand: StagedLoads.cpp checks all
+  // of it before it makes a copy.
   if (rowBytes % 16)
     return op.emitOpError() << "copies rows of " << rowBytes
                             << " bytes; expected a multiple of 16";
@@ -242,12 +256,13 @@ LogicalResult lowerCopy(CopyAsyncOp op, ThreadBuilder &t) {
     BlockAccess access(op.getView(), op.getIndices(), extents, block, t,
                        shifts);
     if (access.vector != perChunk)
-      return op.emitOpError()
-             << "copies 16 bytes at a time, but the view's are not aligned so";
+      return op.emitOpError() << "copies 16 bytes at a time, but the view's "
+                                 "rows are not aligned to that";
     Accesses places = accessesOf(block, perChunk, t);
     for (act::layout::Place &c : places.constants)
       c[1] += start;
     SharedAddress address(form, pointer, std::move(places), t);
+    // With more threads than chunks, some would copy the same one again.
     Value once = t.holdsFirstCopy(block);
     for (int64_t r = 0, n = t.registersOf(block); r < n; r += perChunk) {
       Value to = address.at(r / perChunk);
@@ -266,6 +281,7 @@ LogicalResult lowerCopy(CopyAsyncOp op, ThreadBuilder &t) {
         auto branch = scf::IfOp::create(t.b, t.loc, TypeRange(), once, false);
         t.b.setInsertionPointToStart(&branch.getThenRegion().front());
       }
+      // .cg: 16 bytes at a time, past L1.
       NVVM::CpAsyncOp::create(t.b, t.loc, to, from, 16,
                               NVVM::LoadCacheModifierKind::CG, bytes);
     }
@@ -273,6 +289,9 @@ LogicalResult lowerCopy(CopyAsyncOp op, ThreadBuilder &t) {
   return success();
 }
 
+/// All threads store their registers, wait, and load those of the wanted
+/// layout. The form in shared memory is the one with the fewest bank conflicts
+/// for both layouts, perhaps of the transposed block.
 FailureOr<Registers> throughShared(Operation *op, const Registers &in,
                                    RankedTensorType type,
                                    RankedTensorType wanted, ThreadBuilder &t) {
@@ -282,6 +301,7 @@ FailureOr<Registers> throughShared(Operation *op, const Registers &in,
                                      bytesOf(type.getElementType()));
   if (!passage)
     return op->emitOpError() << passage.error().message;
+  // Stored by columns, where that takes fewer wavefronts.
   if (passage->transposed)
     // A block and its transpose have the same registers at swapped coordinates.
     for (RankedTensorType *block : {&type, &wanted})
@@ -308,6 +328,7 @@ FailureOr<Registers> act::tile::converted(Operation *op, const Registers &in,
   auto conversion = Conversion::get(from, to, bytesOf(element));
   if (!conversion)
     return op->emitOpError() << conversion.error().message;
+  // The cheapest way that works: no instruction, shuffles, shared memory.
   if (conversion->keepsLanes())
     return selected(in, conversion->table);
   if (conversion->shuffleIsCheaper())

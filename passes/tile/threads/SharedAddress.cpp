@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// layout::Shared computes addresses of numbers. Here row and column are values
+// of the thread, and the same formulas become instructions.
 #include "passes/tile/threads/SharedAddress.h"
 #include "act/Layout/Blocked.h"
 #include "passes/tile/Layouts.h"
@@ -26,6 +29,8 @@ act::tile::copyLayout(const layout::Shared &form,
                          16 / form.elementBytes(), warps);
 }
 
+/// Slots are row-major over the leading dimensions, so their strides grow from
+/// the last one.
 Value act::tile::slotPointer(SharedType type, Value pointer, ValueRange slot,
                              ThreadBuilder &t) {
   int64_t bytes = sharedForm(type).slotBytes();
@@ -41,6 +46,7 @@ Value act::tile::slotPointer(SharedType type, Value pointer, ValueRange slot,
                 : pointer;
 }
 
+/// A block of one dimension is one row.
 static Place placeOf(const Coordinates &c) {
   return {c.size() > 1 ? c[c.size() - 2] : 0, c.back()};
 }
@@ -64,6 +70,9 @@ SharedAddress::SharedAddress(const Shared &form, Value pointer,
   deltas = form.deltas(this->accesses.threads, this->accesses.constants);
 }
 
+/// Shared::Panel::offset() for a row and a byte that are values. The swizzle
+/// flips bits of the chunk's number, which begins at bit 4 of the byte, so
+/// bytes within a chunk stay together.
 Value SharedAddress::offset(const Shared::Panel &panel, Value row, Value byte) {
   OpBuilder &b = t.b;
   auto bits = [&](int64_t shift, int64_t mask) -> Value { // of the row
@@ -132,6 +141,7 @@ Value SharedAddress::pointer(Value offset, int64_t constant) {
 Value SharedAddress::at(size_t i) {
   if (!deltas)
     return pointer(offset(accesses.constants[i]), 0);
+  // One address for each flip; all accesses with that flip differ by constants.
   Shared::Delta d = (*deltas)[i];
   Value &own = flipped[0];
   if (!own)
@@ -143,6 +153,8 @@ Value SharedAddress::at(size_t i) {
   return pointer(v, d.add);
 }
 
+// Panels of one width, so that SharedAddress finds deltas. Elements of 4 bytes
+// and more are also accessed in pairs of chunks, where mma has its fragments.
 SharedType act::tile::swizzledMemory(RankedTensorType block, int64_t slots) {
   SmallVector<int64_t> shape;
   if (slots)
@@ -156,6 +168,11 @@ SharedType act::tile::swizzledMemory(RankedTensorType block, int64_t slots) {
                             /*pairs=*/bytes >= 4 && width > 16));
 }
 
+// The load gets the layout with dimensions swapped, and the transpose after it
+// only renames registers:
+//
+//     %t = tile.trans %p                   %v = tile.load_shared %s
+//     %c = tile.convert_layout %t          %c = tile.trans %v
 void act::tile::readFrom(Value shared, ValueRange slot,
                          ConvertLayoutOp conversion, OpBuilder &b) {
   Location loc = conversion.getLoc();

@@ -9,6 +9,8 @@ using namespace act::tile;
 
 static constexpr int64_t alignment = 128;
 
+// Times number the ops of the whole kernel in order, an op's regions between
+// its begin and its end. So a use in a loop can be widened to the loop.
 SharedPlan::SharedPlan(gpu::GPUFuncOp kernel) {
   int64_t now = 0;
   auto number = [&](auto &self, Operation *op) -> void {
@@ -31,6 +33,8 @@ SharedPlan::SharedPlan(gpu::GPUFuncOp kernel) {
   place();
 }
 
+// A use inside a loop counts with the loop's whole interval, found as its
+// ancestor in the allocation's block: the next iteration uses it again.
 void SharedPlan::findUses(Piece &piece) {
   Block *block = piece.op->getBlock();
   piece.inLoop = isa<LoopLikeOpInterface>(block->getParentOp()) ||
@@ -82,6 +86,8 @@ int64_t SharedPlan::lowest(int64_t bytes,
   llvm_unreachable("behind the last one there is room");
 }
 
+// Greedy: each piece goes to the lowest place that is free while it is live.
+// Large pieces come first and leave gaps that small ones fit in.
 void SharedPlan::place() {
   SmallVector<Piece *> order;
   SmallVector<const Piece *> placed;
@@ -113,6 +119,8 @@ void SharedPlan::place() {
     end = std::max(end, piece.offset + piece.bytes);
 }
 
+// Scratch of two ops may overlap: each uses it only while it runs, and a
+// barrier separates them (ThreadBuilder::scratch).
 int64_t SharedPlan::scratch(Operation *op, int64_t bytes) {
   auto [begin, until] = times.lookup(op);
   SmallVector<const Piece *> atOnce;
@@ -137,6 +145,8 @@ const SharedPlan::Piece *SharedPlan::pieceOf(Value shared) const {
   return nullptr;
 }
 
+// Whether the kernel has a barrier of its own before the first use, as staged
+// loads do. A second one would only cost time.
 bool SharedPlan::hasBarrier(const Piece &piece) const {
   // Between here and the barrier, nothing may touch the old contents. Memory
   // that is live at the same time is elsewhere.
@@ -162,10 +172,13 @@ bool SharedPlan::hasBarrier(const Piece &piece) const {
   return false;
 }
 
+// Before the first use of a piece whose place had another user before: an
+// earlier piece, some op's scratch, or the same piece in the last iteration.
 bool SharedPlan::mustWait(Operation *op) const {
   for (const Piece &piece : pieces) {
     if (piece.first != op || hasBarrier(piece))
       continue;
+    // The iteration before may still be reading it.
     if (piece.inLoop)
       return true;
     for (const Piece &other : pieces)

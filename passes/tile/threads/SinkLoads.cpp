@@ -34,6 +34,9 @@ static bool keepsOrder(Operation &op) {
   return !isMemoryEffectFree(&op) && !isa<NVVM::LdMatrixOp, NVVM::MmaOp>(op);
 }
 
+/// From the last op to the first, so that a load's users have their final
+/// place. A load stops at the first op that may write, even one without a use
+/// of it.
 static void sinkSharedLoads(Block &block) {
   SmallVector<Operation *> ops =
       llvm::to_vector(llvm::make_pointer_range(block));
@@ -76,6 +79,8 @@ void act::tile::sinkSharedLoads(Operation *kernel) {
   kernel->walk([](Block *block) { ::sinkSharedLoads(*block); });
 }
 
+// The last op before the builder that may write: a load after it still reads
+// the same.
 act::tile::LoadsAgain::LoadsAgain(ThreadBuilder &t)
     : t(t), block(t.b.getInsertionBlock()) {
   for (Operation &op :
@@ -86,6 +91,8 @@ act::tile::LoadsAgain::LoadsAgain(ThreadBuilder &t)
     }
 }
 
+// The load of `v` once more, with the ops between them: parts of a vector, and
+// bitcasts. Everything else is used as it is.
 Value act::tile::LoadsAgain::of(Value v) {
   Operation *op = v.getDefiningOp();
   if (!op || op->getBlock() != block)

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// What the families have in common: the thread's coordinates, constants, shared
+// memory, and packing of registers. Values that hold for the whole kernel are
+// made at its entry, after `entryEnd`, whatever loop asks for them first.
 #include "passes/tile/threads/ThreadBuilder.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -28,6 +32,7 @@ OpBuilder ThreadBuilder::atEntry() const {
   return e;
 }
 
+// Kept by type: building a layout from its attribute checks it each time.
 const act::layout::Distributed &ThreadBuilder::layoutOf(Type block) {
   auto type = cast<RankedTensorType>(block);
   auto it = layouts.find(type.getAsOpaquePointer());
@@ -58,6 +63,8 @@ Value ThreadBuilder::mul(Value a, int64_t c) {
   return arith::MulIOp::create(b, loc, a, by);
 }
 
+// Digits are shared by all blocks of a kernel, as few layouts have few distinct
+// ones.
 Value ThreadBuilder::digit(Value value, int64_t divisor, int64_t extent) {
   Value &d = digits[{value.getAsOpaquePointer(), divisor, extent}];
   if (d)
@@ -68,6 +75,7 @@ Value ThreadBuilder::digit(Value value, int64_t divisor, int64_t extent) {
   d = value;
   if (divisor > 1)
     d = arith::DivUIOp::create(b, loc, d, i32(divisor));
+  // The last digit has nothing above it to remove.
   int64_t total = value == lane ? 32 : warps;
   if (divisor * extent < total)
     d = arith::RemUIOp::create(b, loc, d, i32(extent));
@@ -76,6 +84,8 @@ Value ThreadBuilder::digit(Value value, int64_t divisor, int64_t extent) {
   return d;
 }
 
+// The sum over digits of lane and warp that move along `dim`; registers add
+// constants to it.
 Value ThreadBuilder::base(Type block, unsigned dim) {
   auto key = std::pair(block.getAsOpaquePointer(), dim);
   auto it = bases.find(key);
@@ -111,6 +121,7 @@ Value ThreadBuilder::base(Type block, unsigned dim) {
   return bases[key] = sum;
 }
 
+// Copies differ in digits with strides of zero, and the first has zeros there.
 Value ThreadBuilder::holdsFirstCopy(Type block) {
   const layout::Distributed &l = layoutOf(block);
   Value all;
@@ -133,6 +144,8 @@ Value ThreadBuilder::holdsFirstCopy(Type block) {
 Value ThreadBuilder::scratch(int64_t bytes) {
   // LLVM may merge accesses and read a few bytes past the end.
   bytes = llvm::alignTo(bytes, 16);
+  // Other threads may still be reading what was there: an earlier op's scratch,
+  // or memory that is dead by now.
   int64_t offset = shared.scratch(current, bytes);
   if (scratchUsed || shared.isShared(offset, bytes))
     barrier();
@@ -140,12 +153,16 @@ Value ThreadBuilder::scratch(int64_t bytes) {
   return sharedAddress(offset);
 }
 
+// One external variable for all kernels of a module, declared when it is
+// needed.
 Value ThreadBuilder::sharedAddress(int64_t offset) {
   auto pointer = LLVM::LLVMPointerType::get(b.getContext(), 3);
   if (!sharedBase) {
     auto module = kernel->getParentOfType<gpu::GPUModuleOp>();
     if (!module.lookupSymbol(sharedName)) {
       OpBuilder m = OpBuilder::atBlockBegin(module.getBody());
+      // Dynamic shared memory: the launch decides its size. 1024 is the period
+      // of a 128-byte swizzle.
       LLVM::GlobalOp::create(m, loc, LLVM::LLVMArrayType::get(b.getI8Type(), 0),
                              /*isConstant=*/false, LLVM::Linkage::External,
                              sharedName, Attribute(), /*alignment=*/1024,
@@ -162,6 +179,8 @@ Value ThreadBuilder::sharedAddress(int64_t offset) {
       ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
 }
 
+// Barrier 0 waits for all warps of the program. Roles never meet there, so each
+// has a named barrier with the number of its threads.
 void ThreadBuilder::barrier() {
   if (barrierId == 0)
     gpu::BarrierOp::create(b, loc);
@@ -171,6 +190,8 @@ void ThreadBuilder::barrier() {
                             Value());
 }
 
+// Inside a role, warps are counted from the role's first. Bases depend on the
+// warp, so each role has its own; lanes and constants are common.
 ThreadBuilder::Role::Role(ThreadBuilder &t, int64_t first, int64_t warps,
                           int64_t barrierId)
     : t(t), warp(t.warp), warps(t.warps) {
@@ -215,6 +236,7 @@ Value ThreadBuilder::inlinePtx(Type result, StringRef text,
   return result ? op->getResult(0) : Value();
 }
 
+// i1 has no place of one bit in memory, and LLVM has no 8-bit floats.
 Type ThreadBuilder::memoryType(Type element) {
   return element.getIntOrFloatBitWidth() <= 8 ? b.getI8Type() : element;
 }
@@ -256,6 +278,8 @@ static Value wholeOf(ValueRange elements) {
   return count == static_cast<int64_t>(elements.size()) ? whole : Value();
 }
 
+// A vector that was only taken apart is found again, so no instructions are
+// made for it.
 Value ThreadBuilder::vectorOf(ValueRange elements) {
   if (Value whole = wholeOf(elements))
     return whole;
@@ -300,6 +324,7 @@ Value ThreadBuilder::elementOf(Value vector, int64_t i) {
 }
 
 Value ThreadBuilder::roundedPair(Type element, Value first, Value second) {
+  // The instruction's first operand is the upper half.
   auto name = b.getStringAttr(element.isBF16() ? "llvm.nvvm.ff2bf16x2.rn"
                                                : "llvm.nvvm.ff2f16x2.rn");
   return LLVM::CallIntrinsicOp::create(b, loc, VectorType::get(2, element),

@@ -23,6 +23,7 @@ void once(Value inside, ThreadBuilder &t, function_ref<void()> body) {
 
 } // namespace
 
+// Outside of the view nothing is waited for, passed or drawn.
 LogicalResult act::tile::lowerTurn(Operation *op, ThreadBuilder &t) {
   Value view = op->getOperand(0);
   size_t rank = cast<ViewType>(view.getType()).getRank();
@@ -58,6 +59,7 @@ LogicalResult act::tile::lowerTurn(Operation *op, ThreadBuilder &t) {
     });
     return success();
   }
+  // A ticket: one thread draws it, and the others get it from shared memory.
   Value aside = t.scratch(4);
   once(inside, t, [&] {
     Value ticket =

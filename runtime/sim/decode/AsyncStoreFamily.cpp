@@ -53,10 +53,9 @@ void checkOwners(const Context &c, const Instruction &i, unsigned lane,
   if (!l.to.owner)
     refuse("writes to an address that is not in shared memory");
   else if (l.barrier && &l.barrier->cta != l.to.owner)
-    refuse("writes to one CTA and tells an mbarrier of another");
+    refuse("writes to one CTA but signals an mbarrier of another");
   else if (t.reduces && l.to.owner == &c.cta)
-    refuse("reduces into its own CTA's shared memory, expected that of another "
-           "CTA of the cluster");
+    refuse("reduces into its own CTA, expected another CTA of the cluster");
 }
 
 // Marks the target undefined where the value is. A reduction with an undefined
@@ -133,7 +132,7 @@ void takeReductionOf(Decoder &d, AsyncStore &t, Type type) {
   bool sum = t.how.op == AtomicOp::Add && type == Type::S64;
   if (!sum && !reduces(t.how.op, type, /*toShared=*/true))
     d.fail("'" + d.tree().spelling() +
-           "': there is no such reduction of this type");
+           "': this type does not support this reduction");
   t.how.type = type;
   t.how.bytes = t.bytes;
 }

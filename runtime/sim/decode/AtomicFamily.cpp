@@ -104,6 +104,8 @@ void handOn(const Context &c, const Instruction &i, unsigned lane,
   }
 }
 
+/// Lane by lane, each an update of its own (updateOrdered). On a card the order
+/// among lanes is open too.
 Step atomic(Context &c, const Instruction &i) {
   const Atomic &t = *static_cast<const Atomic *>(i.data);
   uint64_t addresses[32];
@@ -125,7 +127,8 @@ Step atomic(Context &c, const Instruction &i) {
                                       total, total, true);
     if (where.data && !where.region) {
       c.reportAt(FindingKind::InvalidOperation, i, lane, addresses[lane],
-                 "is atomic on local or parameter memory");
+                 "operates atomically on local or parameter memory, expected "
+                 "global or shared memory");
       where.data = nullptr;
     }
     uint64_t old[8] = {};
@@ -138,6 +141,7 @@ Step atomic(Context &c, const Instruction &i) {
               std::memcpy(&old[k], p + k * t.bytes, t.bytes);
               uint64_t now = t(old[k], lane64(sources[k], lane),
                                t.op == Op::Cas ? lane64(sources[1], lane) : 0);
+              // A compare-and-swap that fails does not write.
               changed |= now != old[k] || t.op != Op::Cas;
               std::memcpy(p + k * t.bytes, &now, t.bytes);
             }
@@ -187,7 +191,8 @@ Step atomic128(Context &c, const Instruction &i) {
         c.resolve(i, lane, t.address.space, addresses[lane], 16, 16, true);
     if (where.data && !where.region) {
       c.reportAt(FindingKind::InvalidOperation, i, lane, addresses[lane],
-                 "is atomic on local or parameter memory");
+                 "operates atomically on local or parameter memory, expected "
+                 "global or shared memory");
       where.data = nullptr;
     }
     Word old;
@@ -293,17 +298,19 @@ void decodeUpdate(Decoder &d, bool hasResult) {
   Space space = d.space();
   bool isGlobal = space == Space::Generic || space == Space::Global;
   if (!isGlobal && space != Space::Shared)
-    d.fail("'" + d.tree().spelling() + "' updates global and shared memory");
+    d.fail("'" + d.tree().spelling() +
+           "' updates global or shared memory only");
   const OperationTypes *operation = operationTypes(d);
   if (!operation || !(hasResult || operation->isRed))
-    return d.fail("'" + d.tree().spelling() + "' has no such operation");
+    return d.fail("'" + d.tree().spelling() +
+                  "' does not support this operation");
   t.op = operation->op;
   bool hint = d.take("L2::cache_hint");
   if (hint) {
     d.require(80, 74);
     if (!isGlobal)
       d.fail("'" + d.tree().spelling() +
-             "' has a cache hint for shared memory");
+             "' takes a cache hint for global memory only");
   }
   t.count = d.vector();
   t.type = d.type();
@@ -321,7 +328,8 @@ void decodeUpdate(Decoder &d, bool hasResult) {
   if (t.count > 1) {
     d.require(90, 81);
     if (!isGlobal)
-      d.fail("'" + d.tree().spelling() + "' has vectors of global memory only");
+      d.fail("'" + d.tree().spelling() +
+             "' takes vectors for global memory only");
   }
   if (t.bytes * t.count > 16)
     return d.fail("'" + d.tree().spelling() + "' is wider than 16 bytes");
@@ -412,6 +420,8 @@ Step initsStep(Context &c, const Instruction &) {
   return Step::Next;
 }
 
+/// fence.proxy.alias orders accesses through several virtual addresses of one
+/// place, which the simulator does not have.
 Step nothing(Context &, const Instruction &) { return Step::Next; }
 
 // Optional .sync_restrict::space: only a release for the own CTA's shared
@@ -478,6 +488,7 @@ void decodeFence(Decoder &d) {
                      d.scope(Scope::System), reach));
 }
 
+/// The older spelling of fences.
 void decodeMembar(Decoder &d) {
   if (d.take("proxy")) {
     d.require(60, 75);

@@ -31,6 +31,9 @@ uint32_t liveThreads(const Cta &cta) {
   return n;
 }
 
+// Ends a generation. Its results and knowledge are kept apart from the next
+// one's, because the threads that wait read them later, when others may have
+// arrived again.
 void complete(Barrier &b) {
   b.arrived = b.expected = 0;
   ++b.generation;
@@ -64,9 +67,9 @@ void checkLastUse(const Context &c, const Instruction &i, Barrier &b,
        ++lane)
     if (unknownTo(lane)) {
       c.report(FindingKind::DivergentBarrier, i, lane,
-               "comes to barrier " + std::to_string(index) +
-                   ", which others may still be using: nothing orders it "
-                   "behind those who met there last");
+               "arrives at barrier " + std::to_string(index) +
+                   " while threads may still be leaving it: nothing orders "
+                   "this arrival after the previous use of the barrier");
       break;
     }
   b.came.push_back(c.warp.epoch(OwnThread, first, c.warp.tick));
@@ -77,7 +80,7 @@ Step barrierStep(Context &c, const Instruction &i) {
   uint32_t index = c.uniform<uint32_t>(t.barrier);
   if (index >= c.cta.barriers.size()) {
     c.report(FindingKind::InvalidOperation, i, __builtin_ctz(c.mask),
-             "names barrier " + std::to_string(index) + "; there are 16");
+             "uses barrier " + std::to_string(index) + ", expected 0 to 15");
     return Step::Next;
   }
   Barrier &b = c.cta.barriers[index];
@@ -87,21 +90,24 @@ Step barrierStep(Context &c, const Instruction &i) {
       wanted = c.uniform<uint32_t>(t.count);
       if (wanted == 0 || wanted % 32)
         c.report(FindingKind::InvalidOperation, i, __builtin_ctz(c.mask),
-                 "gives a barrier " + std::to_string(wanted) +
-                     " threads, no multiple of 32");
+                 "passes a barrier " + std::to_string(wanted) +
+                     " threads, expected a positive multiple of 32");
     }
     if (b.arrived && b.expected != wanted)
       c.report(FindingKind::DivergentBarrier, i, __builtin_ctz(c.mask),
-               "comes to barrier " + std::to_string(index) + " with " +
+               "arrives at barrier " + std::to_string(index) + " expecting " +
                    (wanted ? std::to_string(wanted) : "all") +
-                   " threads where others came with " +
+                   " threads, while others expect " +
                    (b.expected ? std::to_string(b.expected) : "all"));
     bool reduces = t.kind >= Kind::RedPopc;
     if (b.arrived && b.reduces != reduces)
-      c.report(FindingKind::DivergentBarrier, i, __builtin_ctz(c.mask),
-               "comes to barrier " + std::to_string(index) +
-                   (reduces ? " to reduce, where others came without a value"
-                            : " without a value, where others came to reduce"));
+      c.report(
+          FindingKind::DivergentBarrier, i, __builtin_ctz(c.mask),
+          "arrives at barrier " + std::to_string(index) +
+              (reduces
+                   ? " with a value to reduce, while others arrived without one"
+                   : " without a value, while others arrived with one to "
+                     "reduce"));
     b.reduces = reduces;
     b.expected = wanted;
     b.site = i.site;
@@ -191,19 +197,22 @@ Step clusterArrive(Context &c, const Instruction &i) {
     if (c.active(lane)) {
       if (c.warp.clusterToken[lane] != 0)
         c.report(FindingKind::InvalidOperation, i, lane,
-                 "arrives at the cluster's barrier again without waiting");
+                 "arrives at the cluster barrier again without waiting for it "
+                 "first");
       c.warp.clusterToken[lane] = k.clusterGeneration + 1;
     }
   c.event();
   return Step::Next;
 }
 
+// The first to look after all have arrived ends the generation; later ones see
+// that it has ended.
 Step clusterWait(Context &c, const Instruction &i) {
   Cluster &k = *c.cta.cluster;
   unsigned first = __builtin_ctz(c.mask);
   if (c.warp.clusterToken[first] == 0) {
     c.report(FindingKind::InvalidOperation, i, first,
-             "waits at the cluster's barrier without having arrived");
+             "waits at the cluster barrier without having arrived");
     return Step::Next;
   }
   if (c.warp.clusterToken[first] == k.clusterGeneration + 1) {
@@ -213,7 +222,7 @@ Step clusterWait(Context &c, const Instruction &i) {
         for (unsigned lane = 0; lane < 32; ++lane)
           if (warp->liveLanes >> lane & 1 &&
               warp->clusterToken[lane] != k.clusterGeneration + 1) {
-            c.fragment.waitingFor = "the cluster's barrier";
+            c.fragment.waitingFor = "the cluster barrier";
             return Step::Blocked;
           }
     ++k.clusterGeneration;
@@ -270,7 +279,7 @@ void decodeBarrier(Decoder &d) {
     t.kind = Kind(int(Kind::RedPopc) + std::max(op, 0));
     Type type = d.type({Type::U32, Type::Pred});
     if ((type == Type::U32) != (t.kind == Kind::RedPopc))
-      return d.fail("'" + d.tree().spelling() + "' has another type");
+      return d.fail("'" + d.tree().spelling() + "' does not take this type");
   } else {
     t.kind = kind == 1 ? Kind::Arrive : Kind::Sync;
   }
@@ -288,7 +297,8 @@ void decodeBarrier(Decoder &d) {
   t.hasCount = kind == 2 ? rest == 2 : rest == 1;
   if (t.hasCount && d.isImmediate(k) &&
       (d.immediate(k) % 32 || (t.kind == Kind::Arrive && !d.immediate(k))))
-    d.fail("'" + d.tree().spelling() + "' counts whole warps, not " +
+    d.fail("'" + d.tree().spelling() +
+           "' expects whole warps (a multiple of 32 threads), found " +
            std::to_string(d.immediate(k)) + " threads");
   if (t.hasCount)
     t.count = d.source(k++, Type::U32);

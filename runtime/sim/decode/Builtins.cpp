@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// What the CUDA runtime provides to kernels. Arguments lie in the caller's
+// local memory, as for any call.
 #include "runtime/sim/decode/Builtins.h"
 #include <cstdio>
 #include <cstring>
@@ -172,6 +175,7 @@ Step assertFail(Context &c, const Instruction &i,
   return Step::Exited;
 }
 
+/// Each allocation brings the finding to report if the kernel never frees it.
 Step allocate(Context &c, const Instruction &i,
               const std::vector<uint64_t> &arguments,
               const std::vector<uint64_t> &results) {
@@ -198,7 +202,7 @@ Step release(Context &c, const Instruction &i,
         uint64_t address = local<uint64_t>(c, lane, arguments[0]);
         if (address && !c.grid.dropHeap(reinterpret_cast<void *>(address)))
           c.reportAt(FindingKind::InvalidOperation, i, lane, address,
-                     "frees what malloc did not give it");
+                     "frees an address that malloc did not return");
       }
   return Step::Next;
 }

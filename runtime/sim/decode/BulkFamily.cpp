@@ -12,6 +12,9 @@ using ptx::Type;
 
 // ---- shared by all bulk copies
 
+// Tells the mbarriers that the bytes have landed. The objects may have changed
+// since the copy was issued: its CTA may have exited, or the mbarrier may be
+// gone. Hardware does not check this; here both are findings.
 void BulkOperation::complete() {
   for (Landing &l : landings) {
     if (!l.barrier)
@@ -19,11 +22,12 @@ void BulkOperation::complete() {
     Mbarrier &m = *l.barrier;
     if (&m.cta != cta && !m.cta.liveWarps)
       cta->report(*this, FindingKind::InvalidOperation,
-                  "lands in shared memory of a CTA that has ended");
+                  "completes in shared memory of a CTA that has exited");
     m.landed(l.self.tick);
     if (!m.live) {
-      cta->report(*this, FindingKind::InvalidOperation,
-                  "lands on an mbarrier that was invalidated meanwhile");
+      cta->report(
+          *this, FindingKind::InvalidOperation,
+          "signals an mbarrier that has been invalidated in the meantime");
       continue;
     }
     // Bytes may land before an expect_tx announces them, but not once all
@@ -31,7 +35,7 @@ void BulkOperation::complete() {
     bool late = m.pending == 0 && m.transactions < bytes;
     if (!m.completeTransactions(bytes) || late)
       cta->report(*this, FindingKind::InvalidOperation,
-                  "lands with " + std::to_string(bytes) + " bytes, " +
+                  "completes with " + std::to_string(bytes) + " bytes, " +
                       std::to_string(-m.transactions) +
                       " more than its mbarrier expected");
   }
@@ -53,6 +57,9 @@ void BulkOperation::reduce(const AtomicUpdate &how, std::byte *to,
   }
 }
 
+// mbarrier.init writes through the generic proxy, and a bulk copy signals
+// through the async proxy. Without a fence between them, the copy may see the
+// barrier before its init. Reported once for each barrier.
 void checkInitFences(const Context &c, const Instruction &at, unsigned lane,
                      const std::vector<Landing> &landings) {
   for (const Landing &l : landings) {
@@ -61,10 +68,10 @@ void checkInitFences(const Context &c, const Instruction &at, unsigned lane,
                          sharedOf(l.barrier->cta.rank)))
       continue;
     l.barrier->unfenced = true;
-    Finding f = c.finding(
-        FindingKind::MissingInitFence, at, lane,
-        "signals an mbarrier of whose init the async proxy was not told, by "
-        "fence.mbarrier_init or fence.proxy.async");
+    Finding f =
+        c.finding(FindingKind::MissingInitFence, at, lane,
+                  "signals an mbarrier whose init is not visible to the async "
+                  "proxy (missing fence.mbarrier_init or fence.proxy.async)");
     f.hasOther = true;
     f.otherSite = c.grid.program->site(l.barrier->initSite);
     f.otherThread = c.grid.threadId(l.barrier->initialiser);
@@ -72,6 +79,8 @@ void checkInitFences(const Context &c, const Instruction &at, unsigned lane,
   }
 }
 
+// Where a copy to shared memory lands: in one CTA, or with multicast in each
+// CTA of the mask, each with its own mbarrier.
 std::vector<Landing> landingsOf(const Context &c, const Instruction &at,
                                 unsigned lane, const LandingOperands &o,
                                 uint64_t bytes, uint64_t align) {
@@ -109,8 +118,8 @@ std::vector<Landing> landingsOf(const Context &c, const Instruction &at,
   size_t count = c.cta.cluster->ctas.size();
   if (mask >> count) {
     c.report(FindingKind::InvalidOperation, at, lane,
-             "is for CTAs of mask " + std::to_string(mask) +
-                 ", but the cluster has " + std::to_string(count));
+             "has a CTA mask of " + std::to_string(mask) +
+                 ", but the cluster has " + std::to_string(count) + " CTAs");
     mask &= (1u << count) - 1;
   }
   constexpr uint64_t within = (uint64_t(1) << sharedRankShift) - 1;
@@ -122,6 +131,9 @@ std::vector<Landing> landingsOf(const Context &c, const Instruction &at,
   return out;
 }
 
+// Under which epoch the copy's reads are recorded: the copy that an mbarrier
+// counts, its own CTA's if there is one, because its end tells the reader that
+// the source is free.
 Epoch readerOf(const Context &c, unsigned lane,
                const std::vector<Landing> &landings) {
   const Landing *best = nullptr;
@@ -143,6 +155,8 @@ Epoch groupWriter(const Context &c, unsigned lane) {
                       uint32_t(c.warp.bulkGroups[lane] + 1));
 }
 
+// A wavefront moves up to 128 bytes. Bulk copies are taken to have no bank
+// conflicts.
 void countShared(Counters &counters, uint64_t bytes, bool isStore) {
   (isStore ? counters.bulkSharedStoreBytes : counters.bulkSharedLoadBytes) +=
       bytes;
@@ -171,8 +185,8 @@ void Context::checkExit(const Instruction &at) const {
   for (unsigned lane = 0; lane < 32; ++lane)
     if (active(lane) && warp.bulkReads[lane] > warp.own[OwnBulkRead][lane]) {
       report(FindingKind::InvalidOperation, at, lane,
-             "ends while its bulk copies may still read shared memory, with no "
-             "cp.async.bulk.wait_group behind them");
+             "exits while its bulk copies may still read shared memory; wait "
+             "with cp.async.bulk.wait_group first");
       break;
     }
 }
@@ -185,6 +199,8 @@ std::optional<AtomicOp> takeReduction(Decoder &d) {
   return i < 0 ? std::nullopt : std::optional(ops[i]);
 }
 
+// The combinations of operation and type that cp.reduce.async.bulk has (PTX
+// ISA). Shared memory supports fewer than global memory.
 bool reduces(AtomicOp op, Type t, bool toShared) {
   bool word = t == Type::U32 || t == Type::S32;
   bool half = t == Type::F16 || t == Type::BF16;
@@ -246,6 +262,8 @@ private:
   }
 };
 
+// Judges reads and writes when the copy is issued: what orders them is what the
+// issuing thread knows then. The bytes move later, when the operation advances.
 void copyBytes(Context &c, const Instruction &i, unsigned lane, const Bulk &t,
                uint64_t from, uint64_t to) {
   uint64_t bytes = c.lanes<uint32_t>(t.size)[lane];
@@ -306,8 +324,8 @@ void copyBytes(Context &c, const Instruction &i, unsigned lane, const Bulk &t,
       countShared(n, bytes, /*isStore=*/true);
       if (!t.fromGlobal && l.to.owner == &c.cta)
         c.reportAt(FindingKind::InvalidOperation, i, lane, l.address,
-                   "copies from shared memory to that of its own CTA, "
-                   "expected another CTA of the cluster");
+                   "copies from shared memory to its own CTA, expected another "
+                   "CTA of the cluster");
       if (l.to.data)
         judgeAsync(c, i, lane, l.to, l.address, bytes, writes, l.self);
       if (l.to.data && undefined)
@@ -331,6 +349,8 @@ Step bulk(Context &c, const Instruction &i) {
 
 // ---- groups
 
+// Groups are numbered per thread; a commit closes the current one. Inactive
+// lanes do not execute it, so their number stays.
 Step commit(Context &c, const Instruction &) {
   for (unsigned lane = 0; lane < 32; ++lane)
     c.warp.bulkGroups[lane] += c.active(lane);
@@ -338,6 +358,7 @@ Step commit(Context &c, const Instruction &) {
 }
 
 // options: 1 for .read
+// .read waits for the sources only, so the copies may still be writing.
 Step wait(Context &c, const Instruction &i) {
   Warp &w = c.warp;
   uint64_t done[32] = {};
@@ -426,11 +447,11 @@ void decodeReduction(Decoder &d, Bulk &t) {
   how.ftz = how.type == Type::F32;
   bool half = how.type == Type::F16 || how.type == Type::BF16;
   if (!reduces(how.op, how.type, !t.toGlobal))
-    return d.fail(spelling + ": there is no such reduction of this type");
+    return d.fail(spelling + ": this type does not support this reduction");
   if (noftz != (half && how.op == AtomicOp::Add))
-    return d.fail(spelling + (noftz ? " has .noftz, which goes with .add of "
-                                      ".f16 and .bf16 only"
-                                    : " needs .noftz"));
+    return d.fail(spelling +
+                  (noftz ? " takes .noftz only with .add of .f16 or .bf16"
+                         : " needs .noftz"));
   t.reduction = how;
 }
 
@@ -469,7 +490,7 @@ void decodeBulk(Decoder &d, bool reduce) {
           ? !reduce && (to == "shared::cluster" || t.landing.ownOnly)
           : from == "shared::cta" && (t.toGlobal || to == "shared::cluster");
   if (!known)
-    return d.fail(spelling + " copies between spaces that it does not connect");
+    return d.fail(spelling + " cannot copy between these state spaces");
   if (t.landing.ownOnly)
     d.require(90, 86);
   if (t.toGlobal)

@@ -31,7 +31,7 @@ bool isMapped(const Context &c, const Instruction &i, unsigned lane,
   if (!i.options || !wide || isSharedAddress(address))
     return true;
   c.reportAt(FindingKind::InvalidOperation, i, lane, address,
-             "names a CTA of an address that is not in shared memory");
+             "asks for the CTA of an address that is not in shared memory");
   return false;
 }
 
@@ -133,6 +133,9 @@ uint32_t registersAtEntry(const ptx::Function &f, uint32_t registersPerSm) {
   return most ? uint32_t(std::min<uint64_t>(limit, most)) : limit;
 }
 
+/// An increase waits until the pool has enough; a decrease gives back at once.
+/// A warp that executes fewer than the others of its warpgroup is reported at
+/// the CTA's end.
 Step changeRegisters(Context &c, const Instruction &i) {
   const Change &t = *static_cast<const Change *>(i.data);
   Warp &w = c.warp;
@@ -141,23 +144,24 @@ Step changeRegisters(Context &c, const Instruction &i) {
     c.report(FindingKind::InvalidOperation, i, first, what);
   };
   if (!t.atEntry) {
-    bad("has no effect: the kernel gives neither .maxnreg nor .maxntid and "
+    bad("has no effect: the kernel has neither .maxnreg nor both .maxntid and "
         ".minnctapersm");
     return Step::Next;
   }
   uint32_t have = w.registers ? w.registers : t.atEntry;
   bool possible = t.increases ? t.count >= have : t.count <= have;
   if (!possible)
-    bad("changes the registers of a thread from " + std::to_string(have) +
+    bad("cannot change the registers of a thread from " + std::to_string(have) +
         " to " + std::to_string(t.count) + " with " +
         (t.increases ? ".inc" : ".dec"));
   int64_t taken = possible ? (int64_t(t.count) - have) * 32 : 0;
   if (taken > c.cta.registerPool) {
     if (!c.fragment.arrived) {
       c.fragment.arrived = true;
-      c.cta.notes.push_back(std::to_string(taken) +
-                            " registers, where the pool of its CTA has " +
-                            std::to_string(c.cta.registerPool));
+      c.cta.notes.push_back(
+          std::to_string(taken) +
+          " registers, but the register pool of its CTA has " +
+          std::to_string(c.cta.registerPool));
       c.fragment.waitingFor = c.cta.notes.back().c_str();
     }
     return Step::Blocked;
@@ -171,7 +175,8 @@ Step changeRegisters(Context &c, const Instruction &i) {
     sites.push_back(i.site);
   else if (sites[w.registerChanges] != i.site)
     c.report(FindingKind::DivergentBarrier, i, first,
-             "is not the setmaxnreg that other warps of its warpgroup execute");
+             "differs from the setmaxnreg that other warps of its warpgroup "
+             "execute");
   ++w.registerChanges;
   c.event();
   return Step::Next;

@@ -284,7 +284,8 @@ Plan planOf(Decoder &d, Type t, int relation, Boolean boolean) {
     d.fail("'" + d.tree().spelling() +
            "': comparisons that allow NaN are for floating point");
   if (isBits && relation > int(Relation::Ne))
-    d.fail("'" + d.tree().spelling() + "': bits are only equal or not");
+    d.fail("'" + d.tree().spelling() +
+           "': untyped bits compare by eq and ne only");
   Relation r =
       unsignedOnly
           ? Relation(int(Relation::Lt) + relation - int(Relation::Nan) - 1)
@@ -314,7 +315,8 @@ void decodeSetp(Decoder &d) {
   const Operand &p = d.operand(0);
   bool pair = p.kind == Operand::PredPair && p.elements.size() == 2;
   if (pair && (t == Type::F16 || t == Type::BF16))
-    d.fail("'" + d.tree().spelling() + "' has one predicate as result");
+    d.fail("'" + d.tree().spelling() +
+           "' has a single predicate as its result");
   if (!pair && plan.boolean == Boolean::None && !isPair(t)) {
     d.begin(&setPredicate, Class::Compare);
     d.resultPredicate(p);
@@ -424,6 +426,8 @@ const std::initializer_list<Type> wordTypes = {
     Type::B16, Type::B32, Type::B64, Type::U16, Type::U32, Type::U64,
     Type::S16, Type::S32, Type::S64, Type::F32, Type::F64};
 
+/// The operand that is not chosen may be undefined, so the handler marks its
+/// results itself.
 void decodeSelp(Decoder &d) {
   Type t = d.type(wordTypes);
   unsigned bytes = ptx::bytesOf(t);

@@ -21,6 +21,7 @@ namespace {
 
 // ---- branches
 
+/// The lanes whose guard is true go to the target; the others go on.
 Step branch(Context &c, const Instruction &i) {
   c.warp.jump(c.fragment, c.mask, uint32_t(i.immediate));
   return Step::Jumped;
@@ -39,8 +40,8 @@ Step branchIndexed(Context &c, const Instruction &i) {
         same |= 1u << lane;
     if (first >= targets.size()) {
       c.report(FindingKind::InvalidOperation, i, __builtin_ctz(same),
-               "branches to target " + std::to_string(first) + " of " +
-                   std::to_string(targets.size()));
+               "branches to target " + std::to_string(first) +
+                   ", expected 0 to " + std::to_string(targets.size() - 1));
       first = 0;
     }
     left &= ~same;
@@ -86,6 +87,8 @@ void decodeBranchIndexed(Decoder &d) {
 
 Step exitLanes(Context &, const Instruction &) { return Step::Exited; }
 
+/// A card aborts the grid. Here the finding fails the launch, and the other
+/// lanes run on and may report more.
 Step trap(Context &c, const Instruction &i) {
   c.report(FindingKind::InvalidOperation, i, __builtin_ctz(c.mask),
            "executes a trap");
@@ -105,6 +108,9 @@ struct Call {
   Builtin builtin = nullptr;
 };
 
+/// Makes the callee's frame and copies the arguments into it, undefined bytes
+/// included. After an error the lanes exit: going on without the call would
+/// only report more.
 Step enter(Context &c, const Instruction &i, uint32_t lanes, uint64_t callee) {
   const Call &call = *static_cast<const Call *>(i.data);
   const Program &program = *c.grid.program;
@@ -115,14 +121,15 @@ Step enter(Context &c, const Instruction &i, uint32_t lanes, uint64_t callee) {
   };
   if (callee >= program.functions.size() ||
       program.functions[callee].code.empty())
-    return bad("calls an address that is no function's");
+    return bad("calls an address that is not a function");
   const FunctionCode &f = program.functions[callee];
   if (f.parameters.size() != call.arguments.size() ||
       f.results.size() != call.results.size())
-    return bad("calls '" + f.name + "' with other arguments than it takes");
+    return bad("calls '" + f.name +
+               "' with the wrong number of arguments or results");
   FrameRef frame = c.warp.newFrame(f, c.fragment.frame);
   if (!frame)
-    return bad("calls so deep that local memory is at its end");
+    return bad("calls too deep: local memory is exhausted");
   frame->returnPc = c.fragment.pc + 1;
   frame->call = &i;
   for (uint32_t left = lanes; left; left &= left - 1) {
@@ -223,6 +230,7 @@ Step callIndirect(Context &c, const Instruction &i) {
   return enter(c, i, same, (address - functionWindow) / 16 - 1);
 }
 
+/// Copies results back, lane by lane, and frees what alloca took in this frame.
 Step returnFrom(Context &c, const Instruction &i) {
   Frame &frame = c.frame;
   if (!frame.caller)
@@ -266,8 +274,8 @@ void decodeCall(Decoder &d) {
   auto places = [&](const Operand &list, std::vector<Argument> &out) {
     for (const Operand &o : list.elements) {
       if (o.kind != Operand::SymbolRef)
-        return d.fail("a call passes .param variables; '" + o.name +
-                      "' is none");
+        return d.fail("a call passes .param variables, but '" + o.name +
+                      "' is not one");
       const Placement *p =
           o.symbol.kind == Symbol::FunctionVariable
               ? &d.code().variables[o.symbol.index]
@@ -277,8 +285,8 @@ void decodeCall(Decoder &d) {
               ? &d.code().results[o.symbol.index]
               : nullptr;
       if (!p || p->space != ptx::Space::Local)
-        return d.fail("a call passes .param variables; '" + o.name +
-                      "' is none");
+        return d.fail("a call passes .param variables, but '" + o.name +
+                      "' is not one");
       out.push_back({p->offset, p->bytes});
     }
   };
@@ -299,7 +307,7 @@ void decodeCall(Decoder &d) {
     if (!f.hasBody) {
       call.builtin = builtinNamed(f.name);
       if (!call.builtin)
-        return d.fail("'" + f.name + "' is declared and defined nowhere");
+        return d.fail("'" + f.name + "' is declared but never defined");
     } else if (f.parameters.size() != call.arguments.size() ||
                f.results.size() != call.results.size()) {
       return d.fail("'" + f.name + "' takes " +

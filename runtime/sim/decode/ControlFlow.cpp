@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Successors and reachability of instructions.
 #include "runtime/sim/decode/ControlFlow.h"
 
 namespace act::runtime::sim {
 
+/// A guarded jump may not be taken, so it also goes on to the next instruction.
 Successors successors(const ptx::Function &f, uint32_t index) {
   const ptx::Instruction &i = f.instructions[index];
   Successors s;

@@ -100,6 +100,9 @@ template <class F> uint64_t integerIn(const Conversion &k, uint64_t v) {
   return fromInteger<F>(v, isSigned(k.from), k.rounding);
 }
 
+/// One number, through double: it holds every value of the types that are
+/// converted to or from a float, except 64-bit integers, so those have their
+/// own cases.
 uint64_t convertOne(const Conversion &k, uint64_t raw) {
   bool toFloat = isFloat(k.to) || k.to == Type::TF32;
   if (isFloat(k.from)) {
@@ -235,6 +238,8 @@ Step halvesByMachine(Context &c, const Instruction &i) {
   alignas(64) uint32_t results[32];
   auto narrow8 = [](const float *from) __attribute__((target("avx2,f16c"))) {
     __m256 x = _mm256_loadu_ps(from);
+    // PTX makes every NaN the canonical 0x7fff, but F16C keeps the upper bits
+    // of its payload. This pattern becomes 0x7fff.
     const __m256 nan = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fffffff));
     x = _mm256_blendv_ps(x, nan, _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
     return _mm256_cvtepu16_epi32(_mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
@@ -272,6 +277,8 @@ template <typename T> struct FloatToInteger {
 
 // ---- fp8 pairs
 
+/// To fp8 only with .satfinite: values beyond the largest number become that
+/// number.
 template <class F> struct Fp8FromFloats : WithConversion {
   using WithConversion::WithConversion;
   uint32_t one(float a) const {
@@ -349,6 +356,8 @@ bool holdsAll(Type to, Type from) {
   return to == Type::F32 && (from == Type::F16 || from == Type::BF16);
 }
 
+/// Which rounding mode a pair of types needs, allows or refuses: the rules that
+/// ptxas applies, since a missing mode would silently round another way.
 void checkRounding(Decoder &d, const Conversion &k) {
   std::string what = "'" + d.tree().spelling() + "'";
   Rounding r = k.rounding;
@@ -452,7 +461,7 @@ void decodeOne(Decoder &d, Conversion k) {
 
 void decodeTF32(Decoder &d, Conversion k) {
   if (k.from != Type::F32)
-    return d.fail("'" + d.tree().spelling() + "': tf32 is made of f32");
+    return d.fail("'" + d.tree().spelling() + "': only f32 converts to tf32");
   if (k.ftz || k.sat)
     d.fail("'" + d.tree().spelling() + "' takes .relu and .satfinite only");
   if (k.rounding == Rounding::Rna) {
@@ -474,7 +483,7 @@ void decodeTF32(Decoder &d, Conversion k) {
 void decodePair(Decoder &d, Conversion k) {
   if (k.from != Type::F32)
     return d.fail("'" + d.tree().spelling() +
-                  "': pairs are made of two f32 or of fp8");
+                  "': a pair is converted from two f32 or from fp8");
   if (k.rounding != Rounding::Rn && k.rounding != Rounding::Rz)
     d.fail("'" + d.tree().spelling() + "' needs .rn or .rz");
   if (k.ftz || k.sat)
@@ -527,8 +536,8 @@ void decodeFp8(Decoder &d, Conversion k) {
     d.result(0, Type::B32);
     d.source(1, Type::B16);
   } else {
-    return d.fail(what + ": fp8 pairs are made of f32 or f16x2, and become "
-                         "f16x2");
+    return d.fail(what +
+                  ": fp8 pairs are converted from f32 or f16x2, and to f16x2");
   }
   d.current().data = d.keep(k);
 }
@@ -578,6 +587,8 @@ void decodePack(Decoder &d) {
   d.current().immediate = to & 1;
 }
 
+/// The types come last in the spelling, but decide what the other words mean.
+/// So the words are taken first and checked by the decoder of the pair.
 void decodeCvt(Decoder &d) {
   if (d.take("pack"))
     return decodePack(d);

@@ -130,6 +130,7 @@ bool copyAtOnce(Context &c, const Instruction &i, const CopyAsync &t,
       return false;
     taking.mask &= whole;
   }
+  // One operation has one group and one tick, so all lanes must agree in both.
   if (c.mask & ~lanesWith(w.copyGroups.data(), w.copyGroups[first]))
     return false;
   for (uint32_t left = w.copiesArrived ? c.mask : 0; left; left &= left - 1)
@@ -175,6 +176,8 @@ bool copyAtOnce(Context &c, const Instruction &i, const CopyAsync &t,
   return true;
 }
 
+/// Copies of all lanes in bounds go the fast way; the others lane by lane,
+/// which reports.
 Step copy(Context &c, const Instruction &i) {
   const CopyAsync &t = *static_cast<const CopyAsync *>(i.data);
   Warp &w = c.warp;
@@ -210,7 +213,7 @@ Step copy(Context &c, const Instruction &i) {
       if (taken > t.bytes) {
         c.report(FindingKind::InvalidOperation, i, lane,
                  "takes " + std::to_string(taken) +
-                     " bytes of its source, more than the " +
+                     " bytes from its source, more than the " +
                      std::to_string(t.bytes) + " that it copies");
         taken = t.bytes;
       }
@@ -220,7 +223,7 @@ Step copy(Context &c, const Instruction &i) {
         source = c.resolve(i, lane, t.from.space, from[lane], taken, 1, false);
         if (from[lane] % t.bytes)
           c.reportAt(FindingKind::Misaligned, i, lane, from[lane],
-                     "copies from an address that is no multiple of " +
+                     "copies from an address that is not a multiple of " +
                          std::to_string(t.bytes));
         if (source.data) {
           undefined = judgeAsync(c, i, lane, source, from[lane], taken,
@@ -288,6 +291,8 @@ public:
   std::vector<Epoch> copies; // that it publishes, by lane
   Gathering executed;        // its lanes' earlier accesses
 
+  // Not before the earlier copies of these lanes, in the order in which the
+  // warp issued them.
   bool mayAdvance() const override {
     for (const auto &o : cta->operations) {
       if (o.get() == this)
@@ -304,9 +309,9 @@ public:
   void write() override {}
   void complete() override {
     if (!barrier->live)
-      return cta->report(*this, FindingKind::InvalidOperation,
-                         "arrives at an mbarrier that was invalidated "
-                         "meanwhile");
+      return cta->report(
+          *this, FindingKind::InvalidOperation,
+          "arrives at an mbarrier that has been invalidated in the meantime");
     barrier->relaxedSeen.add(executed);
     barrier->arrived = cta->warps[warp]->epoch(OwnThread, lane, 0);
     barrier->arrivedSite = site;
@@ -314,8 +319,8 @@ public:
       barrier->seen.add(e);
       if (!barrier->arrive(1))
         cta->report(*this, FindingKind::InvalidOperation,
-                    "arrives at an mbarrier that misses no arrival in its "
-                    "phase");
+                    "arrives at an mbarrier that has no pending arrivals in "
+                    "its current phase");
     }
   }
 };
@@ -346,6 +351,9 @@ Step arrive(Context &c, const Instruction &i) {
               w.epoch(OwnCopyAsync, lane, w.nextCopyTick(lane)));
           w.copyArrivals[lane].push_back(w.copyGroups[lane]);
           w.copiesArrived = true;
+          // Without .noinc the arrival first raises the pending count, so that
+          // the phase waits for the copies without having counted on them (PTX
+          // ISA).
           m->pending += !i.options;
           Gathering proxied;
           if (c.checks)
@@ -354,8 +362,9 @@ Step arrive(Context &c, const Instruction &i) {
         m->used = true;
         if (m->pending > Mbarrier::maximumCount)
           c.report(FindingKind::InvalidOperation, i, first,
-                   "makes an mbarrier miss more than " +
-                       std::to_string(Mbarrier::maximumCount) + " arrivals");
+                   "raises an mbarrier above " +
+                       std::to_string(Mbarrier::maximumCount) +
+                       " pending arrivals");
         c.cta.issue(std::move(op));
       });
   c.event();

@@ -18,6 +18,9 @@ using ptx::Type;
 
 namespace {
 
+/// Handlers by the instruction's root. Roots that name unrelated operations by
+/// type ("add" of integers and of floats) have one entry for each class:
+/// "add/int", "add/float", "add/half".
 const Families &families() {
   static const Families all = [] {
     Families f;
@@ -47,6 +50,8 @@ const Families &families() {
   return all;
 }
 
+/// The class of the first type in the spelling. A spelling without one is
+/// looked up as an integer.
 const char *typeClass(const ptx::Instruction &instruction) {
   for (const std::string &word : instruction.modifiers)
     switch (ptx::typeNamed(word)) {
@@ -111,6 +116,9 @@ struct ProgramDecoder {
     }
   }
 
+  // Gives a function's own variables, parameters and results their offsets. The
+  // parameters of a kernel have a space of their own. Those of other functions
+  // are in the frame, next to the .local variables.
   Status layOut(const ptx::Function &f, FunctionCode &code) {
     auto local = [&](uint64_t bytes, uint64_t align) {
       code.localBytes = alignTo(code.localBytes, std::max<uint64_t>(align, 1));
@@ -120,6 +128,8 @@ struct ProgramDecoder {
     };
     for (size_t v = 0; v < f.variables.size(); ++v) {
       Placement &p = code.variables[v];
+      // A .param variable of a body is a call's argument or result. It is
+      // private to the thread, so it is a local.
       if (p.space == Space::Local || p.space == Space::Param) {
         p.space = Space::Local;
         p.offset = local(p.bytes, f.variables[v].align);
@@ -178,6 +188,7 @@ struct ProgramDecoder {
   }
 
   Status decodeFunction(const ptx::Function &f, FunctionCode &code) {
+    // A recorded access has so many bits for the instruction that made it.
     constexpr size_t most = size_t(1) << siteBits;
     if (program.sites.size() + f.instructions.size() >= most)
       return at(f.location, "more than " + std::to_string(most - 1) +
@@ -191,6 +202,7 @@ struct ProgramDecoder {
     code.code.reserve(f.instructions.size() + 1);
     auto finish = [&] {
       Instruction &i = d.decoded;
+      // Instructions point into the pools. A deque never moves its elements.
       program.slotPool.push_back(std::move(d.slots));
       i.slots = program.slotPool.back().data();
       i.slotCount = uint32_t(program.slotPool.back().size());

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// What families are built with (Decoder.h). An error is kept and reported at
+// the end, so these functions return something harmless after one.
 #include "runtime/sim/decode/Decoder.h"
 #include "runtime/sim/decode/FrameLayout.h"
 #include <algorithm>
@@ -40,6 +43,8 @@ bool Decoder::peek(const char *word) const {
   return false;
 }
 
+/// Most modifiers are accepted in any order. This is for the few pairs whose
+/// order matters.
 void Decoder::checkOrder(const char *first, const char *second) {
   auto at = [&](const char *word) {
     const auto &all = instruction->modifiers;
@@ -50,7 +55,7 @@ void Decoder::checkOrder(const char *first, const char *second) {
   auto end = instruction->modifiers.end();
   if (at(first) != end && at(second) != end && at(second) < at(first))
     fail("'" + instruction->spelling() + "' has ." + second + " before ." +
-         first + ", expected what it writes first");
+         first + ", expected the other order");
 }
 
 int Decoder::oneOf(std::initializer_list<const char *> words, bool needed) {
@@ -69,6 +74,7 @@ int Decoder::oneOf(std::initializer_list<const char *> words, bool needed) {
   return -1;
 }
 
+/// The first type among the words that are left. `allowed` empty: any type.
 Type Decoder::type(std::initializer_list<Type> allowed) {
   for (size_t i = 0; i < used.size(); ++i) {
     if (used[i])
@@ -88,7 +94,7 @@ Type Decoder::type(std::initializer_list<Type> allowed) {
     if (!used[i])
       left += "." + instruction->modifiers[i];
   fail("'" + instruction->spelling() + "' needs a type" +
-       (left.empty() ? "" : "; '" + left + "' is none"));
+       (left.empty() ? "" : "; '" + left + "' is not one"));
   return Type::B32;
 }
 
@@ -284,6 +290,8 @@ bool takesNumber(Type type, const Operand &number) {
 
 } // namespace
 
+/// A float may be written in either width; it is converted when the program is
+/// decoded.
 uint32_t Decoder::immediateSlot(const Operand &o, Type type) {
   unsigned bytes = slotBytes(type);
   uint64_t bits = o.bits;
@@ -309,6 +317,9 @@ uint32_t Decoder::immediateSlot(const Operand &o, Type type) {
   return layout->constant(bits, bytes);
 }
 
+/// Only mov and cvt read special registers, except WARP_SZ, which is a
+/// constant. Registers that change while a thread runs, such as %clock, are not
+/// slots of the frame; mov has a handler for them.
 uint32_t Decoder::specialSlot(const Operand &o, Type type, bool wide) {
   unsigned bytes = slotBytes(type);
   const SpecialRegister *special = specialNamed(o.name);
@@ -329,6 +340,10 @@ uint32_t Decoder::specialSlot(const Operand &o, Type type, bool wide) {
   return layout->special(special->which, bytes, 0);
 }
 
+/// The address of a module's variable is a constant. That of a function's own
+/// memory depends on the activation, so it is a special register of the frame.
+/// A function's address is a number in a window of its own, which only calls
+/// understand.
 uint32_t Decoder::symbolSlot(const Operand &o, unsigned bytes,
                              ptx::Space &space) {
   using ptx::Space;
@@ -374,6 +389,8 @@ uint32_t Decoder::symbolSlot(const Operand &o, unsigned bytes,
   }
 }
 
+/// Whether a register may be used as `type` (PTX ISA 9.2). `wide` allows a
+/// larger register, as ld, st and cvt do.
 unsigned Decoder::checkedBytes(const ptx::Register &r, Type type, bool wide) {
   unsigned have = slotBytes(r.type), bytes = slotBytes(type);
   Kind is = kindOf(r.type), expected = kindOf(type);
@@ -386,6 +403,8 @@ unsigned Decoder::checkedBytes(const ptx::Register &r, Type type, bool wide) {
   return have;
 }
 
+/// Every kind of operand becomes a slot with 32 lanes, constants too, so
+/// handlers do not tell them apart.
 uint32_t Decoder::source(const Operand &o, Type type, bool wide) {
   unsigned bytes = slotBytes(type);
   uint32_t slot = 0;
@@ -418,6 +437,8 @@ uint32_t Decoder::source(const Operand &o, Type type, bool wide) {
   return slot;
 }
 
+/// A sink ("_") gets a slot that nobody reads, so handlers always have a place
+/// to write to.
 uint32_t Decoder::result(const Operand &o, Type type, bool wide) {
   unsigned bytes = slotBytes(type);
   uint32_t slot = 0;
@@ -546,6 +567,8 @@ bool Decoder::isSink(size_t index) const {
          instruction->operands[index].kind == Operand::Sink;
 }
 
+/// Nothing may be ignored: a modifier that no family took could change the
+/// meaning.
 void Decoder::finish() {
   for (size_t i = 0; i < used.size(); ++i)
     if (!used[i])

@@ -11,7 +11,7 @@
 //       bool ftz = d.take("ftz");
 //       Type t = d.type({Type::F32, Type::F64});
 //       if (t == Type::BF16) d.require(80, 70);    // sm, PTX version x 10
-//       d.begin(handlerFor(t, r, ftz), Class::Float);
+//       d.begin(&map<Fma, float, float, float, float>, Class::Float);
 //       d.result(0, t); d.source(1, t); d.source(2, t); d.source(3, t);
 //     }
 //     void registerFloat(Families &f) { f["fma"] = decodeFma; }

@@ -60,6 +60,8 @@ enum : uint32_t { // options: the rounding in the low byte
   optionXorSign = 0x800,
 };
 
+/// Order matters: subnormal operands are flushed before the operation, its
+/// result afterwards, and saturation comes last.
 template <class Op, bool Ftz, bool Sat> struct Nearest : Plain {
   using Plain::Plain;
   template <typename... S> float operator()(S... s) const {
@@ -98,6 +100,8 @@ template <class Op> struct InMode64 {
 
 // The most frequent operation: uses the host's FMA instruction if available.
 #if defined(__x86_64__)
+/// Uses the host's fused multiply-add, where it has one. It rounds once, as
+/// PTX's does.
 template <bool Ftz>
 __attribute__((target("avx2,fma"))) Step fmaByMachine(Context &c,
                                                       const Instruction &i) {
@@ -123,6 +127,8 @@ Handler machineFma(bool ftz) {
 Handler machineFma(bool) { return nullptr; }
 #endif
 
+/// The fastest handler for the type and options: flags that are off cost
+/// nothing, because each combination has its own loop.
 template <class Op, unsigned N> Handler arithmetic(Type t, uint32_t options) {
   bool nearest = Rounding(options & 0xff) == Rounding::Rn;
   if (t == Type::F64)
@@ -148,7 +154,8 @@ Rounding takeRounding(Decoder &d, Rounding byDefault) {
     d.fail("'" + d.tree().spelling() +
            "' needs a rounding mode: .rn, .rz, .rm or .rp");
   else if (r > Rounding::Rp)
-    d.fail("'" + d.tree().spelling() + "' rounds by .rn, .rz, .rm or .rp only");
+    d.fail("'" + d.tree().spelling() +
+           "' rounds with .rn, .rz, .rm or .rp only");
   return r;
 }
 /// .ftz and .sat; floatType() rejects them for f64.
@@ -179,6 +186,10 @@ void decodeArithmetic(Decoder &d) {
 // ---- approximations
 
 /// options: the function, optionFtz
+/// sin, cos, lg2, ex2, rcp, sqrt, rsqrt and tanh with .approx. PTX bounds their
+/// error but not their bits. Normally the result is the exact one, rounded. A
+/// seed draws it within the bound, so that a test finds kernels that depend on
+/// more.
 Step approximateLanes(Context &c, const Instruction &i) {
   auto function = Approximation(i.options & 0xff);
   bool ftz = i.options & optionFtz;
@@ -211,6 +222,7 @@ Step approximateLanes(Context &c, const Instruction &i) {
   return Step::Next;
 }
 
+/// div.approx and div.full: as approximateLanes, with two sources.
 Step divideApproximately(Context &c, const Instruction &i) {
   auto function = Approximation(i.options & 0xff);
   bool ftz = i.options & optionFtz;
@@ -373,6 +385,8 @@ void decodeCopysign(Decoder &d) {
                 t == Type::F64 ? Class::Double : Class::Float, t, 2);
 }
 
+/// min and max. Without .NaN a NaN loses against a number; with it, it wins.
+/// .xorsign compares magnitudes and gives the result the product of the signs.
 template <bool Max> struct Extreme {
   bool ftz, nan, xorSign;
   explicit Extreme(const Instruction &i)
@@ -401,7 +415,7 @@ template <bool Max> void decodeExtreme(Decoder &d) {
   if (d.take("xorsign")) {
     d.require(86, 72);
     if (!d.take("abs"))
-      d.fail("'" + d.tree().spelling() + "': .xorsign goes with .abs");
+      d.fail("'" + d.tree().spelling() + "': .xorsign needs .abs");
     options |= optionXorSign;
   }
   Type t = floatType(d, options);

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Slots of a frame: registers first, then constants and special registers,
+// which have the same value in every activation or get it at its start.
 #include "runtime/sim/decode/FrameLayout.h"
 #include <cstring>
 
@@ -22,6 +25,7 @@ uint32_t FrameLayout::grow(unsigned bytes) {
 
 uint32_t FrameLayout::scratch(unsigned bytes) { return grow(bytes); }
 
+/// Equal constants of one width share a slot.
 uint32_t FrameLayout::constant(uint64_t bits, unsigned bytes) {
   if (bytes == 0)
     bits = uint32_t(bits);

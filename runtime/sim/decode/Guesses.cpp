@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Finds the loads whose value only a compare-and-swap compares (Guesses.h).
 #include "runtime/sim/decode/Guesses.h"
 #include <algorithm>
 
@@ -35,6 +37,8 @@ uint8_t atomicBytes(const ptx::Instruction &i) {
   return i.root == "atom" || i.root == "red" ? uint8_t(bytesOf(i)) : 0;
 }
 
+// Follows moves until nothing changes: a guess may be copied before it is
+// compared.
 std::vector<uint8_t> guessesOf(const ptx::Function &f) {
   std::vector<uint8_t> result(f.instructions.size());
   // By register: the widths, or-ed, of the atom.cas that compare its value or a

@@ -128,7 +128,7 @@ template <class Op, unsigned N> void decodeArithmetic(Decoder &d) {
   constexpr bool isFma = N == 3;
   Rounding r = d.rounding(isFma ? Rounding::None : Rounding::Rn);
   if (r != Rounding::Rn)
-    d.fail("'" + d.tree().spelling() + "' rounds by .rn" +
+    d.fail("'" + d.tree().spelling() + "' rounds with .rn" +
            (r == Rounding::None ? ", which must be spelled out" : " only"));
   uint32_t options =
       (d.take("ftz") ? optionFtz : 0) | (d.take("sat") ? optionSat : 0);
@@ -158,7 +158,7 @@ template <bool Max> void decodeExtreme(Decoder &d) {
       (d.take("ftz") ? optionFtz : 0) | (d.take("NaN") ? optionNaN : 0);
   if (d.take("xorsign")) {
     if (!d.take("abs"))
-      d.fail("'" + d.tree().spelling() + "': .xorsign goes with .abs");
+      d.fail("'" + d.tree().spelling() + "': .xorsign needs .abs");
     d.require(86, 72);
     options |= optionXorSign;
   }

@@ -150,6 +150,8 @@ struct Sad : Plain {
     return T(Wrap<T>(c) + (a < b ? y - x : x - y));
   }
 };
+/// C++ leaves INT_MIN / -1 undefined, and x86 traps on it, as on a division by
+/// zero. On a GPU neither traps.
 struct Div : Plain {
   using Plain::Plain;
   template <typename T> T operator()(T a, T b) const {
@@ -231,6 +233,9 @@ void addWithCarry(Context &c, const Instruction &i, const T *a, const T *b,
   for (unsigned l = 0; l < 32; ++l) {
     T in = T(options & takesCarry ? c.frame.carry >> l & 1 : 0);
     T first, second;
+    // Two steps, each of which may carry: the sum of the operands, then the
+    // carry that comes in. At most one of them does. Subtraction uses the bit
+    // as a borrow.
     bool out = options & subtracts
                    ? bool(int(__builtin_sub_overflow(a[l], b[l], &first)) |
                           int(__builtin_sub_overflow(first, in, &second)))
@@ -240,6 +245,8 @@ void addWithCarry(Context &c, const Instruction &i, const T *a, const T *b,
     carry |= uint32_t(out) << l;
   }
   put(c, i.slots[0], results);
+  // Only active lanes write their bit: the carry is per thread, like a
+  // register.
   if (options & givesCarry)
     c.frame.carry = (c.frame.carry & ~c.mask) | (carry & c.mask);
 }

@@ -50,6 +50,8 @@ struct ShiftRight : Plain {
       return n < width ? T(a >> (n & (width - 1))) : T(0);
   }
 };
+/// shf: shifts the 64-bit value high:low and returns one half, the upper one
+/// for a left shift. With equal words it is a rotation.
 template <bool Left, bool Clamp> struct Funnel : Plain {
   using Plain::Plain;
   uint32_t operator()(uint32_t low, uint32_t high, uint32_t n) const {
@@ -61,6 +63,8 @@ template <bool Left, bool Clamp> struct Funnel : Plain {
 
 /// Any function of three bits, given by its truth table: bit 4 a + 2 b + c.
 struct Lop3 {
+  // Each entry of the table as a mask of all ones or zeros, so that the choice
+  // below works on all 32 bits at once.
   uint32_t masks[8];
   explicit Lop3(const Instruction &i) {
     for (unsigned k = 0; k < 8; ++k)
@@ -89,6 +93,8 @@ struct LeadingZeros : Plain {
              : uint32_t(8 * sizeof(T));
   }
 };
+/// bfind: the highest bit that is not a copy of the sign; all ones if there is
+/// none.
 template <bool ShiftAmount> struct FindLeading : Plain {
   using Plain::Plain;
   template <typename T> uint32_t operator()(T a) const {
@@ -100,6 +106,8 @@ template <bool ShiftAmount> struct FindLeading : Plain {
     return ShiftAmount ? uint32_t(8 * sizeof(T)) - 1 - place : place;
   }
 };
+/// fns: the n-th set bit from `base` on, upwards or downwards; all ones if
+/// there is none.
 struct FindNth : Plain {
   using Plain::Plain;
   uint32_t operator()(uint32_t mask, uint32_t base, int32_t offset) const {
@@ -120,6 +128,8 @@ struct Reverse : Plain {
   uint64_t operator()(uint64_t a) const { return __builtin_bitreverse64(a); }
 };
 
+/// bfe. Position and length have 8 bits. A field that reaches beyond the word
+/// is filled with the word's top bit, if the type is signed (PTX ISA, bfe).
 struct Extract : Plain {
   using Plain::Plain;
   template <typename T>
@@ -139,6 +149,7 @@ struct Extract : Plain {
     return T((field & keep) | (fill & U(~keep)));
   }
 };
+/// bfi: puts the low bits of a into b. Bits beyond the word are dropped.
 struct Insert : Plain {
   using Plain::Plain;
   template <typename T>
@@ -152,6 +163,9 @@ struct Insert : Plain {
     return (b & ~T(field << position)) | T((a & field) << position);
   }
 };
+/// szext: extends the low n bits, by sign or by zeros, as the type says. The
+/// shift to the right is of the value's own type, so it copies the sign of a
+/// signed one.
 template <bool Clamp> struct Extend : Plain {
   using Plain::Plain;
   template <typename T> T operator()(T a, uint32_t n) const {
@@ -163,6 +177,7 @@ template <bool Clamp> struct Extend : Plain {
     return T(T(uint32_t(a) << (32 - bits)) >> (32 - bits));
   }
 };
+/// bmsk: `length` ones from `position` on.
 template <bool Clamp> struct Mask : Plain {
   using Plain::Plain;
   uint32_t operator()(uint32_t position, uint32_t length) const {
@@ -188,6 +203,8 @@ const uint16_t permutations[6][4] = {
     {0x0000, 0x1110, 0x2210, 0x3210}, // ecr
     {0x1010, 0x3232, 0x1010, 0x3232}, // rc16
 };
+/// prmt: each nibble of the selector picks one of eight source bytes. Its top
+/// bit asks for the byte's sign in all eight bits instead of the byte.
 struct Permute {
   const uint16_t *table; // null: no mode, the selector gives each byte
   explicit Permute(const Instruction &i)

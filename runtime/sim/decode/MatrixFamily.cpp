@@ -153,6 +153,8 @@ void undefineWords(const Context &c, const Instruction &at, const Rows &r,
   }
 }
 
+/// If all rows are in bounds of one allocation, they are read at their offsets;
+/// otherwise row by row, where a bad row reads as zeros.
 Step loadMatrix(Context &c, const Instruction &at) {
   const Rows &r = *static_cast<const Rows *>(at.data);
   Found found;
@@ -287,7 +289,8 @@ void decodeRows(Decoder &d, bool store) {
   const ptx::Space space = d.space();
   if ((space != ptx::Space::Shared && space != ptx::Space::Generic) ||
       d.tookClusterSpace())
-    d.fail("'" + d.tree().spelling() + "' works on the block's shared memory");
+    d.fail("'" + d.tree().spelling() +
+           "' works on shared memory of its own CTA only");
   d.begin(store ? storeMatrix : loadMatrix, Class::MatrixLoad,
           flagAligned | flagDefinesItself);
   r.base = Address(d, d.address(store ? 0 : 1), space);

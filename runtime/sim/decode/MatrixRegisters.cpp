@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The loops of MatrixRegisters.h. Where the table has a regular pattern
+// (findGroups), they move groups of lanes with vectors and not element by
+// element.
 #include "runtime/sim/decode/MatrixRegisters.h"
 #include "runtime/sim/Wide.h"
 #include <cstdio>
@@ -79,6 +83,9 @@ void forHalves(const RegisterMatrix &m, const Each &each) {
 
 } // namespace
 
+/// Lanes 4 g to 4 g + 3 are group g. If every group holds the elements of group
+/// 0 moved on by g times one stride, then groups can be moved as vectors.
+/// Otherwise the slow loop remains.
 void RegisterMatrix::findGroups() {
   size_t per = bits == 16 ? 2 : 1, count = registers * 32 * per;
   if ((bits != 16 && bits != 32) || elements.size() != count)

@@ -43,6 +43,8 @@ const Use &useOf(const Instruction &i) {
   return *static_cast<const Use *>(i.data);
 }
 
+// Offsets in shared memory become generic addresses, so that all messages name
+// an object in one way.
 uint64_t genericOf(uint64_t address) {
   return address < windowBytes ? sharedWindow + address : address;
 }
@@ -51,6 +53,8 @@ uint64_t genericOf(uint64_t address) {
 
 constexpr uint64_t stateBit = uint64_t(1) << 63, noCompleteBit = stateBit >> 1;
 
+// A state names its object, so that a test of another object with it is found.
+// Hardware cannot tell.
 uint64_t tagOf(const Mbarrier &m) {
   return (mix(uint64_t(m.cta.linear) << 32 | m.agent) & 0x3ff) << 52;
 }
@@ -85,8 +89,7 @@ Step initialise(Context &c, const Instruction &i) {
     uint32_t count = c.lanes<uint32_t>(t.value)[lane];
     if (count < 1 || count > Mbarrier::maximumCount) {
       bad("initialises an mbarrier with " + std::to_string(count) +
-          " arrivals; there are 1 to " +
-          std::to_string(Mbarrier::maximumCount));
+          " arrivals, expected 1 to " + std::to_string(Mbarrier::maximumCount));
       count = 1;
     }
     std::unique_ptr<Mbarrier> &m = c.cta.mbarriers[where.offset];
@@ -111,6 +114,7 @@ Step initialise(Context &c, const Instruction &i) {
   return Step::Next;
 }
 
+// After mbarrier.inval the bytes are ordinary memory without a value.
 Step invalidate(Context &c, const Instruction &i) {
   const Use &t = useOf(i);
   uint64_t addresses[32];
@@ -165,6 +169,8 @@ void expect(Context &c, const Instruction &i, unsigned lane, Mbarrier &m,
                    std::to_string(Mbarrier::maximumCount));
 }
 
+// The order is that of the ISA: an arrival with expect_tx first expects, then
+// arrives. So the phase cannot end between the two.
 Step arrive(Context &c, const Instruction &i) {
   const Use &t = useOf(i);
   uint64_t addresses[32], states[32] = {};
@@ -184,7 +190,7 @@ Step arrive(Context &c, const Instruction &i) {
         t.hasCount || t.expects ? c.lanes<uint32_t>(t.value)[lane] : 1;
     uint32_t count = t.expects ? 1 : value;
     if (count < 1 || count > Mbarrier::maximumCount) {
-      bad("arrives " + std::to_string(count) + " times; expected 1 to " +
+      bad("arrives " + std::to_string(count) + " times, expected 1 to " +
           std::to_string(Mbarrier::maximumCount));
       continue;
     }
@@ -257,11 +263,14 @@ Looked lookByState(Context &c, const Instruction &i, unsigned lane, Mbarrier &m,
     return bad("tests an mbarrier with a state from before it was initialised");
   bad("tests phase " + std::to_string(m.phase - behind) +
       " of an mbarrier that is in phase " + std::to_string(m.phase) +
-      "; only the current and the one before can be told apart");
+      "; only the current phase and the previous one can be tested");
   // The answer of hardware, which keeps only the phase's parity.
   return {(behind & 1) != 0, &m, m.phase - behind};
 }
 
+// The form that loops use. A parity cannot tell a phase from the one two later,
+// so a thread that misses a whole phase may wait for ever. That is found by
+// remembering the phase at which it last looked in vain.
 Looked lookByParity(Context &c, const Instruction &i, unsigned lane,
                     Mbarrier &m, uint64_t address, uint32_t parity) {
   auto bad = [&](const std::string &what) {
@@ -272,7 +281,7 @@ Looked lookByParity(Context &c, const Instruction &i, unsigned lane,
   if (parity == ~0u)
     parity = 1;
   if (parity > 1) {
-    bad("waits for parity " + std::to_string(parity) + "; there are 0 and 1");
+    bad("waits for parity " + std::to_string(parity) + ", expected 0 or 1");
     return {};
   }
   bool done = parity != m.parity();
@@ -282,12 +291,14 @@ Looked lookByParity(Context &c, const Instruction &i, unsigned lane,
       (f.mbarrierPhase & 1) == parity) {
     bad("misses the end of phase " + std::to_string(f.mbarrierPhase) +
         " of an mbarrier: phase " + std::to_string(f.mbarrierPhase + 1) +
-        " has ended too, and the parity says that nothing has");
+        " has ended too, so the parity looks unchanged");
     f.mbarrier = nullptr;
   }
   return {done, &m, m.phase - done};
 }
 
+// Makes visible what the arrivals of the ended phase published. A relaxed wait
+// makes it visible only at the next fence.
 void acquire(Context &c, const Instruction &at, unsigned lane, const Use &t,
              const Looked &looked) {
   Mbarrier &m = *looked.barrier;
@@ -326,6 +337,8 @@ bool suspends(Context &c) {
                                  : c.warp.random.below(limit / 2) != 0;
 }
 
+// test_wait and try_wait. Lanes may wait for different objects, so each gets
+// its own answer; the instruction blocks only if no lane is done.
 Step wait(Context &c, const Instruction &i) {
   const Use &t = useOf(i);
   uint64_t addresses[32];
@@ -382,8 +395,8 @@ Step pendingCount(Context &c, const Instruction &i) {
     if (c.active(lane) && (states[lane] & (stateBit | noCompleteBit)) !=
                               (stateBit | noCompleteBit))
       c.report(FindingKind::InvalidOperation, i, lane,
-               "asks for the count of a state that no arrival with .noComplete "
-               "returned");
+               "reads the pending count of a state that no arrival with "
+               ".noComplete returned");
   }
   put(c, i.slots[0], counts);
   return Step::Next;

@@ -150,6 +150,9 @@ void undefine(const Context &c, const Instruction &i, unsigned lane,
   }
 }
 
+/// Nearly all loads are weak, in bounds and of one allocation; they are judged
+/// and moved for all lanes at once. The others go lane by lane, and only that
+/// way reports.
 Step load(Context &c, const Instruction &i) {
   const Transfer &t = *static_cast<const Transfer *>(i.data);
   uint64_t addresses[32];
@@ -227,6 +230,8 @@ void handOn(const Context &c, const Instruction &i, unsigned lane,
   }
 }
 
+/// As load(). A lane that repeats the store of an earlier lane does not race
+/// with it: the hardware performs one of them, and the value is the same.
 Step store(Context &c, const Instruction &i) {
   const Transfer &t = *static_cast<const Transfer *>(i.data);
   uint64_t addresses[32];
@@ -410,6 +415,8 @@ void takeCacheWords(Decoder &d, Access &a) {
   a.hasPolicy = had[3];
 }
 
+/// Which words go together follows the syntax of ld, ldu and st in the PTX ISA;
+/// the tables above list each word once.
 Access takeAccess(Decoder &d, uint8_t instruction) {
   Access a;
   a.instruction = instruction;
@@ -446,18 +453,20 @@ void decodeTransfer(Decoder &d, uint8_t instruction) {
   t.isSigned = type == Type::S8 || type == Type::S16 || type == Type::S32;
   unsigned total = t.bytes * t.count;
   if (!total || total > 32)
-    return d.fail("'" + d.tree().spelling() + "' moves no such size");
+    return d.fail("'" + d.tree().spelling() + "' does not support this size");
   if (total == 32) {
     d.require(100, 88);
     if (!access.isGlobal())
-      d.fail("'" + d.tree().spelling() + "' moves 32 bytes of global memory");
+      d.fail("'" + d.tree().spelling() +
+             "' moves 32 bytes in global memory only");
   }
   if (access.evictsL2 && total != 32)
     d.fail("'" + d.tree().spelling() + "': .L2::evict needs 32 bytes");
   if (access.manner == Mmio && t.count > 1)
-    d.fail("'" + d.tree().spelling() + "': .mmio has no vectors");
+    d.fail("'" + d.tree().spelling() + "': .mmio takes no vectors");
   if (instruction == Ldu && t.count > 4)
-    d.fail("'" + d.tree().spelling() + "' reads vectors of 2 and 4");
+    d.fail("'" + d.tree().spelling() +
+           "' reads vectors of 2 or 4 elements only");
   if (type == Type::B128)
     d.require(70, access.manner != Plain && access.manner != Volatile &&
                           access.scope == Scope::System
@@ -499,6 +508,8 @@ void decodeStore(Decoder &d) {
   decodeTransfer(d, St);
 }
 
+/// Hints change no value, and caches are not modelled. Their operands are still
+/// checked while decoding.
 Step nothing(Context &, const Instruction &) { return Step::Next; }
 
 // The address operand of an instruction that accesses nothing.
@@ -575,7 +586,8 @@ void takeFraction(Decoder &d, size_t index) {
   if (o.isF32)
     fraction = double(narrow);
   if (!(fraction > 0 && fraction <= 1))
-    d.fail("'" + d.tree().spelling() + "' takes a fraction above 0 up to 1");
+    d.fail("'" + d.tree().spelling() +
+           "' expects a fraction greater than 0 and at most 1");
 }
 
 // createpolicy.fractional.primary{.secondary}.b64 p{, fraction};

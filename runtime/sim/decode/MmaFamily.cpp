@@ -41,6 +41,7 @@ struct Mma {
     parts[q].undefine(c, slots + m.ofD, m.inD[q]);
 }
 
+/// Nearly always all operands are defined, which one test of their lanes shows.
 void defineResults(Context &c, const Instruction &at, const Mma &m) {
   if (!c.checks)
     return;
@@ -68,6 +69,8 @@ Tiles &recentTiles() {
   return *tiles;
 }
 
+/// The common way: operands are taken apart once and kept, since a loop
+/// multiplies the same registers several times.
 Step mmaTile(Context &c, const Instruction &at) {
   const Mma &m = *static_cast<const Mma *>(at.data);
   needsWholeWarp(c, at);
@@ -277,7 +280,7 @@ void decodeMma(Decoder &d) {
     typesFit = dType == wanted && cType == wanted;
   }
   if (!typesFit)
-    return d.fail("the types of " + spelling + " do not go together");
+    return d.fail("the types of " + spelling + " cannot be combined");
   if (eight && dType == "f16")
     d.require(89, 87);
   bool integers = group == Element::S8 || group == Element::S4;
@@ -286,8 +289,9 @@ void decodeMma(Decoder &d) {
     return d.fail(spelling + " takes neither .satfinite nor a rounding mode "
                              "with these types");
   if ((group == Element::B1) != popc || exclusiveOr + conjunction != int(popc))
-    return d.fail(spelling + ": .xor.popc or .and.popc goes with .b1, and only "
-                             "with it");
+    return d.fail(
+        spelling +
+        ": .b1 needs .xor.popc or .and.popc, and other types take neither");
   if (conjunction)
     d.require(80, 71);
   if (w.layouts.size() != 2 ||

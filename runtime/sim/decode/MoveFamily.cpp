@@ -149,7 +149,7 @@ void decodeVector(Decoder &d, Type t, const Operand &vector, bool packs) {
       d.source(1, t);
     return d.byBits();
   }
-  d.fail("'" + d.tree().spelling() + "' does not go with a vector of " +
+  d.fail("'" + d.tree().spelling() + "' does not fit a vector of " +
          std::to_string(vector.elements.size()) + " elements");
 }
 
@@ -177,7 +177,7 @@ void decodeMoveVector(Decoder &d, Type t, unsigned count) {
       from.push_back(*element);
   unsigned bytes = ptx::bytesOf(t);
   if (count > 4 || bytes < 2 || bytes > 8)
-    return d.fail("'" + d.tree().spelling() + "' moves no such vector");
+    return d.fail("'" + d.tree().spelling() + "' cannot move this vector");
   d.begin(bytes == 2   ? &moveVector<uint16_t>
           : bytes == 4 ? &moveVector<uint32_t>
                        : &moveVector<uint64_t>,
@@ -266,6 +266,8 @@ struct IntoWindow {
   uint64_t operator()(uint64_t a) const { return window | uint32_t(a); }
 };
 
+/// Global addresses are generic addresses already. Shared and local ones are
+/// offsets from their windows (Memory.h).
 void decodeCvta(Decoder &d) {
   bool to = d.take("to");
   Space space = d.space();
@@ -309,6 +311,8 @@ bool isConstant(const Program &program, uint64_t address) {
       return true;
   return false;
 }
+/// Rank 0 is the executing CTA in its own addresses; mapa gives rank + 1, for
+/// itself too.
 bool isIn(const Context &c, Window window, uint64_t a) {
   switch (window) {
   case Local:

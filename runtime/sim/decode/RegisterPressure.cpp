@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Live registers by the usual backward analysis over basic blocks.
 #include "runtime/sim/decode/RegisterPressure.h"
 #include "runtime/sim/decode/ControlFlow.h"
 #include <algorithm>

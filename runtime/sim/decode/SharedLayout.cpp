@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Finds which kernels need which .shared variables, through calls and tables of
+// addresses, and gives every variable one offset (SharedLayout.h).
 #include "runtime/sim/decode/SharedLayout.h"
 #include <algorithm>
 #include <set>
@@ -107,6 +110,8 @@ private:
       into.functions.insert(uint32_t(f.aliasOf));
   }
 
+  // A function whose address is in a variable may be called from anywhere, so
+  // every kernel reaches it.
   void findTables() {
     for (const ptx::Variable &v : tree.variables)
       for (const auto &patch : v.patches)
@@ -115,6 +120,9 @@ private:
             inTables.push_back(f);
   }
 
+  // Follows the names of functions from the kernel on, and adds the kernel to
+  // each variable on the way. Whether a call happens at run time does not
+  // matter; ptxas decides by names too.
   void findVariables(uint32_t kernel) {
     std::set<uint32_t> seen;
     std::vector<uint32_t> left = inTables;

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Places and contents of wgmma operands. Both are cached per host thread:
+// kernels use few descriptors, again and again.
 #include "runtime/sim/decode/SharedOperand.h"
 #include "runtime/sim/Sectors.h"
 #include <algorithm>
@@ -25,6 +28,8 @@ struct HashQuestion {
   }
 };
 
+/// All chunks of the operand, and what derives from them alone: the stretches
+/// to judge, wavefronts and conflicts.
 SharedPlaces placesOf(const Question &q) {
   constexpr unsigned perGroup = SharedPlaces::perGroup;
   const auto descriptor = SharedDescriptor::unpack(q.descriptor);
@@ -105,6 +110,8 @@ void SharedPlaces::fetch(const std::byte *shared, unsigned group,
   }
 }
 
+/// Compares the fetched words with those that the cached operand was made of.
+/// That is cheaper than to unpack them again, and needs no notice of writes.
 std::shared_ptr<const RightOperand> rightOperand(const SharedPlaces &places,
                                                  const std::byte *shared,
                                                  Element type, unsigned k,

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Special registers: their names, what they need, and their values.
 #include "runtime/sim/decode/Specials.h"
 #include "runtime/sim/Machine.h"
 #include <unordered_map>
@@ -7,6 +9,7 @@ namespace act::runtime::sim {
 
 namespace {
 
+/// Each with its widths in bytes, and the target and PTX version that it needs.
 std::unordered_map<std::string, SpecialRegister> allSpecials() {
   std::unordered_map<std::string, SpecialRegister> all = {
       {"%laneid", {Special::LaneId}},
@@ -33,6 +36,8 @@ std::unordered_map<std::string, SpecialRegister> allSpecials() {
     all[std::string("%reserved_smem_offset_") + end] = {Special::Zero, 4, 80,
                                                         76};
   for (int k = 0; k < 32; ++k)
+    // cooperative_groups.h finds the workspace of a cooperative launch through
+    // these two; the other registers are zero.
     all["%envreg" + std::to_string(k)] = {k == 1   ? Special::EnvironmentHigh
                                           : k == 2 ? Special::EnvironmentLow
                                                    : Special::Zero};
@@ -49,6 +54,7 @@ std::unordered_map<std::string, SpecialRegister> allSpecials() {
   for (auto &[name, first] : vectors)
     for (unsigned k = 0; k < 4; ++k) {
       SpecialRegister part = first;
+      // The fourth part is always zero (PTX ISA, %tid).
       part.which = k < 3 ? Special(unsigned(first.which) + k) : Special::Zero;
       all[std::string(name) + "." + "xyzw"[k]] = part;
     }

@@ -29,8 +29,8 @@ template <typename T> Step allocate(Context &c, const Instruction &i) {
     if (bytes > top - least || !c.warp.needLocal(least) ||
         ((top - bytes) & ~(align - 1)) < least) {
       c.report(FindingKind::OutOfBounds, i, lane,
-               "takes " + std::to_string(bytes) +
-                   " bytes of local memory, of which " +
+               "allocates " + std::to_string(bytes) +
+                   " bytes of local memory, but only " +
                    std::to_string(top - least) + " are left");
       c.lanes<T>(i.slots[0])[lane] = 0;
       continue;
@@ -55,7 +55,8 @@ template <typename T> Step restore(Context &c, const Instruction &i) {
     uint64_t to = c.lanes<T>(i.slots[0])[lane];
     if (to < c.warp.stackTop[lane] || to > localLimit)
       c.report(FindingKind::InvalidOperation, i, lane,
-               "restores a stack that was not saved before what is on it");
+               "restores a stack pointer that is below the current one or "
+               "outside the stack");
     else
       c.warp.stackTop[lane] = uint32_t(to);
   }

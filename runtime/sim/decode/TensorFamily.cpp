@@ -175,7 +175,7 @@ Result<TiledTensor> mapOf(const BoxCopy &t, const Context::Target &where) {
   auto map = decodeTensorMap(raw);
   if (map && map->rank != t.rank)
     return Error{"tensor map: rank is " + std::to_string(map->rank) +
-                     ", but the instruction is of " + std::to_string(t.rank) +
+                     ", but the instruction has " + std::to_string(t.rank) +
                      (t.rank == 1 ? " dimension" : " dimensions"),
                  ""};
   return map;
@@ -261,6 +261,9 @@ void copyUndefinedBox(const Context &c, const Instruction &i, unsigned lane,
   });
 }
 
+/// One lane's box: reads the map, finds the box, judges it row by row and
+/// issues the copy. The map is read when the copy is issued, as the bytes of
+/// the operand are.
 void copyBox(Context &c, const Instruction &i, unsigned lane, const BoxCopy &t,
              uint64_t mapAddress, uint64_t from) {
   Context::Target where =
@@ -293,7 +296,7 @@ void copyBox(Context &c, const Instruction &i, unsigned lane, const BoxCopy &t,
                "moves rows of " + std::to_string(box.rowBytes()) +
                    " bytes with a swizzle of " +
                    std::to_string(rowBytes(box.swizzle)) +
-                   " bytes; where they lie is not specified");
+                   " bytes, whose layout is unspecified");
   Manner reads, writes;
   reads.read = reads.async = writes.write = writes.async = true;
   reads = c.passing(reads);
@@ -307,9 +310,9 @@ void copyBox(Context &c, const Instruction &i, unsigned lane, const BoxCopy &t,
       how.bytes = box.elementBytes;
       how.ftz = how.type == Type::F32;
       if (!reduces(how.op, how.type, false))
-        return c.reportAt(FindingKind::InvalidOperation, i, lane, mapAddress,
-                          "reduces elements of a type that has no such "
-                          "reduction");
+        return c.reportAt(
+            FindingKind::InvalidOperation, i, lane, mapAddress,
+            "reduces elements of a type that does not support this reduction");
       op->reduction = how;
       writes.read = writes.strong = true;
       writes.scope = Scope::Gpu;
@@ -403,7 +406,7 @@ void decodeTensor(Decoder &d, bool reduce, bool prefetch) {
                         : !reduce && second == "global" &&
                               (first == "shared::cluster" || t.landing.ownOnly);
   if (!known)
-    return d.fail(spelling + " copies between spaces that it does not connect");
+    return d.fail(spelling + " cannot copy between these state spaces");
   if (t.landing.ownOnly)
     d.require(90, 86);
   for (const char *mode :

@@ -260,15 +260,15 @@ void judgeTensorMap(Context &c, const Instruction &at, unsigned lane,
     return;
   if (conflict.kind == Conflict::Uninitialised)
     return c.reportAt(FindingKind::Uninitialised, at, lane, address,
-                      "takes a tensor map that was never written");
+                      "uses a tensor map that was never written");
   bool ordered = c.warp.laneKnows(lane, conflict.other, false);
-  Finding f = c.finding(
-      FindingKind::Race, at, lane,
-      ordered ? "takes a tensor map that was written in this launch, without "
-                "fence.proxy.tensormap::generic (.release, then .acquire) "
-                "between"
-              : "takes a tensor map that another writes, with nothing to order "
-                "them");
+  Finding f =
+      c.finding(FindingKind::Race, at, lane,
+                ordered ? "uses a tensor map that was written in this launch, "
+                          "without fence.proxy.tensormap::generic (.release, "
+                          "then .acquire) in between"
+                        : "uses a tensor map that another thread writes; "
+                          "nothing orders the two accesses");
   f.hasAddress = f.hasOther = true;
   f.address = address;
   f.where = c.grid.describe(c.cta, address);

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Copies between registers and tiles, as vector code.
 #include "runtime/sim/decode/TileRegisters.h"
 #include "runtime/sim/Wide.h"
 #include <cstring>
 
 namespace act::runtime::sim {
 
+/// False if the words are those that the tile has already: then it need not be
+/// taken apart again.
 ACT_WIDE bool takeWords(const Frame &f, const uint32_t *slots, unsigned count,
                         unsigned step, uint32_t (*words)[32]) {
   typedef uint64_t Eight __attribute__((vector_size(64)));

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Collects the undefined rows, columns and elements of a product's operands and
+// marks the results that depend on them.
 #include "runtime/sim/decode/UndefinedProduct.h"
 
 namespace act::runtime::sim {

@@ -51,11 +51,11 @@ bool exchange(Context &c, const Instruction &i, unsigned maskSlot, Each each) {
     if (uint32_t outside = group & ~masks[first])
       c.report(FindingKind::InvalidOperation, i,
                unsigned(__builtin_ctz(outside)),
-               "is not in the member mask that it gives");
+               "is not in its own member mask");
     else if (uint32_t other = masks[first] & c.mask & ~group)
       c.report(FindingKind::InvalidOperation, i, unsigned(__builtin_ctz(other)),
-               "is in the member mask of another lane, but gives a mask of "
-               "its own that differs");
+               "is in the member mask of another lane but has a different "
+               "member mask itself");
     each(group);
     rest &= ~group;
   }
@@ -67,6 +67,9 @@ bool exchange(Context &c, const Instruction &i, unsigned maskSlot, Each each) {
 enum class Shuffle : uint32_t { Up, Down, Butterfly, Index };
 
 /// slots: d, p, a, b, c, members
+/// The pseudocode of the PTX ISA. Operand c holds the clamp in its low five
+/// bits and a mask in bits 8 to 12; lanes that agree under the mask form a
+/// segment. A lane whose source is out of range keeps its own value.
 template <Shuffle Mode> Step shuffle(Context &c, const Instruction &i) {
   const uint32_t *a = c.lanes<uint32_t>(i.slots[2]);
   const uint32_t *b = c.lanes<uint32_t>(i.slots[3]);
@@ -159,6 +162,7 @@ void resultAndPredicate(Decoder &d, Type t) {
   else // a sink: all forms need the same number of results to meet
     d.resultPredicate(Operand());
 }
+/// Stores the signature by which lanes at different instructions meet.
 void sign(Decoder &d) {
   d.current().immediate = int64_t(signatureOf(d.tree().spelling()));
 }

@@ -90,6 +90,8 @@ private:
   alignas(64) uint32_t wordsA[LeftTile::mostRegisters][32] = {};
   std::shared_ptr<const RightOperand> right;
 
+  // The tile is large and is rebuilt for each operation, so each host thread
+  // keeps one.
   const LeftTile &left() const {
     thread_local LeftTile tile;
     tile.type = plan->a;
@@ -157,12 +159,12 @@ void claim(Context &c, const Instruction &at, const Wgmma &p, uint64_t group) {
   }
   if (unfenced)
     c.report(FindingKind::InvalidOperation, at, lane,
-             "uses registers that other instructions used since the last "
-             "wgmma.fence");
+             "uses registers that other instructions have accessed since the "
+             "last wgmma.fence; execute wgmma.fence first");
   if (clash)
     c.report(FindingKind::InvalidOperation, at, lane,
-             "uses registers that an earlier wgmma of another shape still "
-             "uses");
+             "uses registers that a pending wgmma of another shape still "
+             "accesses; wait with wgmma.wait_group first");
 }
 
 /// Calls `line` for each row of A or column of B (operand 0 or 1) whose chunks
@@ -208,13 +210,16 @@ bool judgeReads(Context &c, const Instruction &at,
                           self, agents, agents & (agents - 1) ? of : nullptr);
 }
 
+/// The matrix descriptor is one value for the warp; PTX requires that all lanes
+/// have the same.
 uint64_t descriptorAt(Context &c, const Instruction &at, uint32_t slot) {
   const uint64_t *lanes = c.lanes<uint64_t>(slot);
   unsigned first = unsigned(__builtin_ctz(c.mask));
   for (unsigned lane = 0; c.checks && lane < 32; ++lane)
     if (c.active(lane) && lanes[lane] != lanes[first]) {
-      c.report(FindingKind::InvalidOperation, at, lane,
-               "has another matrix descriptor than the warp's other lanes");
+      c.report(
+          FindingKind::InvalidOperation, at, lane,
+          "has a different matrix descriptor than the other lanes of its warp");
       break;
     }
   return lanes[first];
@@ -233,6 +238,9 @@ void checkOperands(const Context &c, const Instruction &at, const Wgmma &p) {
     }
 }
 
+/// Each warp of the warpgroup executes its quarter of the rows as an operation
+/// of its own. Reads are judged now, when the instruction is issued, because a
+/// wait for the group is all that orders them afterwards.
 Step wgmmaMultiply(Context &c, const Instruction &at) {
   const Wgmma &p = *static_cast<const Wgmma *>(at.data);
   needsWholeWarp(c, at);
@@ -251,6 +259,8 @@ Step wgmmaMultiply(Context &c, const Instruction &at) {
   op->group = group;
   op->site = at.site;
   uint32_t scale = c.predicate(at.slots[p.ofScale]);
+  // scale-d: without accumulation the product overwrites D. This is how kernels
+  // avoid setting the accumulators to zero before the loop.
   op->accumulate = (scale >> __builtin_ctz(c.mask) & 1) != p.scaleNegated;
   op->how = p.how;
   if (isFloating(p.a) && !c.warp.random.roundsPlainly())
@@ -288,6 +298,7 @@ Step wgmmaMultiply(Context &c, const Instruction &at) {
     });
   undefined.define(c, at.slots, p.inD);
 
+  // The warp's last wgmma that is still under way; this one writes after it.
   for (size_t i = c.cta.operations.size(); i-- > 0 && !op->previous;)
     if (c.cta.operations[i]->warp == c.warp.index)
       op->previous = dynamic_cast<WgmmaOperation *>(c.cta.operations[i].get());
@@ -300,6 +311,8 @@ Step wgmmaMultiply(Context &c, const Instruction &at) {
   return Step::Next;
 }
 
+/// Orders accesses to registers, in callers' frames too: a function may contain
+/// the fence for a wgmma of its caller.
 Step wgmmaFence(Context &c, const Instruction &) {
   if (!c.checks)
     return Step::Next;
@@ -327,6 +340,8 @@ ACT_WIDE void release(uint64_t *words, size_t count, uint64_t target) {
   }
 }
 
+/// B is read for all four warps, so a warp that goes on must know the reads of
+/// all of them.
 Step wgmmaWait(Context &c, const Instruction &at) {
   uint64_t groups = c.warp.wgmmaGroups, pending = uint64_t(at.immediate);
   uint64_t target = groups > pending ? groups - pending : 0;
@@ -366,6 +381,8 @@ Step wgmmaWait(Context &c, const Instruction &at) {
 
 // ---- decoding
 
+/// The shapes and types that wgmma.mma_async has (PTX ISA), and the optional
+/// immediates behind the operands, whose number depends on them.
 void decodeMultiply(Decoder &d) {
   const std::string spelling = "'" + d.tree().spelling() + "'";
   Wgmma p;
@@ -409,7 +426,7 @@ void decodeMultiply(Decoder &d) {
   else
     typesFit &= types[0] == "s32";
   if (!typesFit)
-    return d.fail("the types of " + spelling + " do not go together");
+    return d.fail("the types of " + spelling + " cannot be combined");
   if ((p.saturate && (floating || single)) || conjunction != single ||
       popc != single)
     return d.fail(spelling + ": .satfinite goes with integers only, .and.popc "
@@ -498,6 +515,9 @@ void decodeWgmma(Decoder &d) {
 
 } // namespace
 
+/// Called for other instructions that touch a register of some wgmma
+/// (findNearWgmma). It reports an access while the product may still read or
+/// write the register, and notes that a fence is needed before the next wgmma.
 void Context::checkInflight(const Instruction &at) const {
   auto look = [&](const SlotUse &use) {
     uint64_t *w = wordOf(frame, use.slot);
@@ -505,8 +525,8 @@ void Context::checkInflight(const Instruction &at) const {
       return;
     if (*w & groupMask) {
       report(FindingKind::InvalidOperation, at, unsigned(__builtin_ctz(mask)),
-             "touches a register that a wgmma still uses, with no "
-             "wgmma.wait_group since");
+             "uses a register that a pending wgmma still accesses; wait with "
+             "wgmma.wait_group first");
       *w = 0; // report once
     }
     *w |= touched;
@@ -517,6 +537,8 @@ void Context::checkInflight(const Instruction &at) const {
     look(at.writes[i]);
 }
 
+/// Most instructions use no register of any wgmma. Marking the others once
+/// spares the check at every execution.
 void findNearWgmma(FunctionCode &function) {
   std::vector<bool> used(function.frameBytes / 64);
   auto use = [&](uint32_t slot) {

@@ -370,11 +370,12 @@ void decodeProduct(Decoder &d) {
     return t == (p.a == Element::F64 ? "f64" : isFloating(p.a) ? "f32" : "s32");
   };
   if (!isAccumulator(types[0]) || !isAccumulator(types[3]))
-    return d.fail("the types of " + spelling + " do not go together");
+    return d.fail("the types of " + spelling + " cannot be combined");
   bool single = p.a == Element::B1;
   if (popc != single || exclusiveOr + conjunction != int(single))
-    return d.fail(spelling + ": .xor.popc or .and.popc goes with .b1, and only "
-                             "with it");
+    return d.fail(
+        spelling +
+        ": .b1 needs .xor.popc or .and.popc, and other types take neither");
   if (conjunction)
     d.require(80, 71);
   if ((p.saturate && (isFloating(p.a) || single)) ||

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Names and sizes of types and state spaces.
 #include "runtime/sim/ptx/Ast.h"
 
 namespace act::runtime::ptx {

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The tokens of PTX text (Lexer.h). A token that is no token of PTX has kind
+// Bad; the parser reports it where it stands.
 #include "runtime/sim/ptx/Lexer.h"
 #include <charconv>
 #include <cstdio>
@@ -49,11 +52,15 @@ std::string Token::described() const {
   return "'" + shown(text) + "'";
 }
 
+/// A '#' is a line marker only as the first character of its line; elsewhere it
+/// is an error.
 bool Lexer::startsLine() const {
   return text.substr(lineStart, position - lineStart)
              .find_first_not_of(" \t") == std::string_view::npos;
 }
 
+/// False for a comment without an end. The token then has the place where the
+/// comment begins.
 bool Lexer::skipBlanks(Token &token) {
   while (position < text.size()) {
     char c = text[position];
@@ -160,12 +167,15 @@ Token Lexer::quoted(Token token) {
   return token;
 }
 
+/// Reads a dotted token again, as a number: ".5" is no modifier where a
+/// constant may stand.
 Token Lexer::asNumber(const Token &dotted) {
   position = dotted.begin;
   Token token = dotted;
   return decimal(token);
 }
 
+/// 0f and 0d give the bits of a float, so they have a fixed number of digits.
 Token Lexer::number(Token token) {
   char second = at(1);
   if (text[position] == '0') {
@@ -196,13 +206,15 @@ Token Lexer::exactFloat(Token token, unsigned digits) {
     while (follows(at(0)))
       ++position;
     Token b = bad(token, "");
-    message = "'" + shown(b.text) + "' is no number: expected " +
+    message = "'" + shown(b.text) + "' is not a number: expected " +
               std::to_string(digits) + " hexadecimal digits";
     return b;
   }
   return finish(token, digits == 8 ? Token::Single : Token::Double);
 }
 
+/// Takes all letters and digits that follow, so that the error for "12ab" shows
+/// the whole word.
 Token Lexer::integer(Token token, unsigned base) {
   uint64_t value = 0;
   bool overflow = false, any = false, wrong = false;
@@ -220,9 +232,11 @@ Token Lexer::integer(Token token, unsigned base) {
   }
   token = finish(token, Token::Integer);
   token.bits = value;
+  // A literal without U is unsigned if it does not fit a signed 64-bit integer
+  // (PTX ISA, "Integer Constants").
   token.isUnsigned |= value >> 63 != 0;
   if (!any || wrong)
-    return bad(token, "'" + shown(token.text) + "' is no integer of base " +
+    return bad(token, "'" + shown(token.text) + "' is not an integer in base " +
                           std::to_string(base));
   if (overflow)
     return bad(token, "'" + shown(token.text) + "' does not fit 64 bits");
@@ -247,7 +261,7 @@ Token Lexer::decimal(Token token) {
     ++position;
   token = finish(token, Token::Double);
   if (wrong)
-    return bad(token, "'" + shown(token.text) + "' is no number");
+    return bad(token, "'" + shown(token.text) + "' is not a number");
   double value = 0;
   const char *end = token.text.data() + token.text.size();
   if (std::from_chars(token.text.data(), end, value).ec != std::errc())

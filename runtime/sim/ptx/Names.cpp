@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Scopes and ranges of registers. A range makes no entries, so clashes between
+// ranges and single names are found by arithmetic on the numbers behind the
+// names.
 #include "runtime/sim/ptx/Names.h"
 #include <algorithm>
 
@@ -101,6 +105,7 @@ const Meaning *Scope::findExact(std::string_view name) const {
   return found == names.end() ? nullptr : &found->second;
 }
 
+/// The first use of a register of a range makes its entry.
 const Meaning *Scope::find(std::string_view name,
                            std::vector<Register> &registers) {
   if (auto found = names.find(name); found != names.end())

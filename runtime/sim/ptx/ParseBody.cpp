@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Statements of a function's body: labels, directives, instructions, blocks.
 #include "runtime/sim/ptx/ModuleParser.h"
 
 namespace act::runtime::ptx {

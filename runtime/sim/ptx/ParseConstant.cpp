@@ -40,6 +40,8 @@ constexpr int additive = 9;
 
 } // namespace
 
+/// The lexer cannot tell ".5" from a modifier, since both are a dot and letters
+/// or digits. Where a constant may stand, it is a number.
 bool ModuleParser::startsConstant() const {
   switch (token.kind) {
   case Token::Integer:
@@ -70,6 +72,8 @@ bool ModuleParser::parseConstant(Constant &value) {
       return false;
     if (!value.isInteger() || yes.isInteger() != no.isInteger())
       return fail(question, "'?' needs an integer and two choices of one kind");
+    // As in C, the result has the common type of both choices, whichever is
+    // taken.
     bool isUnsigned = yes.isInteger() && (yes.kind == Constant::Unsigned ||
                                           no.kind == Constant::Unsigned);
     value = value.bits ? yes : no;
@@ -80,6 +84,8 @@ bool ModuleParser::parseConstant(Constant &value) {
   return true;
 }
 
+/// Precedence climbing: the right operand takes only operators that bind more
+/// tightly, so equal ones group from the left.
 bool ModuleParser::parseBinary(Constant &value, int leastPrecedence) {
   if (!parseUnary(value))
     return false;
@@ -95,6 +101,9 @@ bool ModuleParser::parseBinary(Constant &value, int leastPrecedence) {
   return true;
 }
 
+/// Operators and casts in front of a constant. Numbers given as 0f keep their
+/// 32 bits and are not allowed in expressions (PTX ISA, "Floating-Point
+/// Constants").
 bool ModuleParser::parseUnary(Constant &value) {
   Token op = token;
   bool isCast =
@@ -165,6 +174,9 @@ bool ModuleParser::parsePrimary(Constant &value) {
   return true;
 }
 
+/// Applies a binary operator to `left` in place. PTX converts operands as C
+/// does: if one is unsigned, so is the operation. There are no mixed operations
+/// of integers and doubles.
 bool ModuleParser::combine(const Token &op, Constant &left,
                            const Constant &right) {
   std::string_view s = op.text;
@@ -237,6 +249,9 @@ bool ModuleParser::combine(const Token &op, Constant &left,
   return true;
 }
 
+/// The rest of an address, such as "+4*2-1". Each term is read with a
+/// precedence above that of a sum, so that a minus sign belongs to one term
+/// only.
 bool ModuleParser::parseOffset(int64_t &offset) {
   while (token.is("+") || token.is("-")) {
     bool minus = token.is("-");
@@ -248,6 +263,8 @@ bool ModuleParser::parseOffset(int64_t &offset) {
     --depth;
     if (!term.isInteger())
       return fail(at, "an offset must be an integer");
+    // Unsigned, because offsets wrap around and a signed overflow is undefined
+    // in C++.
     uint64_t sum = static_cast<uint64_t>(offset);
     sum = minus ? sum - term.bits : sum + term.bits;
     offset = static_cast<int64_t>(sum);

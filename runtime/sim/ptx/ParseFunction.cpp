@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Functions: their head, parameters and performance directives.
 #include "runtime/sim/ptx/ModuleParser.h"
 
 namespace act::runtime::ptx {
 namespace {
 
+/// Whether two declarations agree in what a call has to know: spaces and sizes.
+/// Names and element types may differ.
 bool sameTypes(const std::vector<Variable> &a, const std::vector<Variable> &b) {
   if (a.size() != b.size())
     return false;
@@ -51,6 +55,7 @@ bool ModuleParser::parseFunction(const Linkage &linkage) {
   if (!function.hasBody) {
     if (!accept(";"))
       return failExpected("'{' or ';' after the head of a function");
+    // A declaration after the definition adds nothing and must not replace it.
     Function &known = module->functions[functionIndex];
     if (!known.hasBody)
       known = std::move(function);
@@ -77,8 +82,10 @@ bool ModuleParser::announceFunction(const Token &at) {
         !sameTypes(known.results, function.results) ||
         !sameTypes(known.parameters, function.parameters))
       return fail(at, "function '" + function.name +
-                          "' is declared otherwise on line " +
+                          "' is declared differently on line " +
                           std::to_string(known.location.line));
+    // The new head replaces the old one, so what only the old one said is
+    // carried over.
     function.isVisible |= known.isVisible;
     function.isWeak |= known.isWeak;
     function.aliasOf = known.aliasOf;
@@ -97,6 +104,7 @@ bool ModuleParser::announceFunction(const Token &at) {
   return true;
 }
 
+/// One to three numbers; missing ones are 1, as in ".maxntid 128".
 bool ModuleParser::parseTriple(uint32_t (&values)[3]) {
   for (int i = 0; i < 3; ++i)
     values[i] = 1;
@@ -138,7 +146,7 @@ const char *conflict(const Function &function) {
   if (p.blocksAreClusters && !(p.requiredThreads[0] && p.requiredCluster[0]))
     return "'.blocksareclusters' needs '.reqntid' and '.reqnctapercluster'";
   if (p.noReturn && function.isEntry)
-    return "'.noreturn' is for '.func', a kernel returns";
+    return "'.noreturn' is for '.func' only; a kernel returns";
   return "";
 }
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Initial values of variables, as bytes. An address is not known yet: it
+// becomes a patch, which is filled in when the module is loaded.
 #include "runtime/sim/ptx/ModuleParser.h"
 #include <cstring>
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Operands of instructions, and the names of special registers.
 #include "runtime/sim/ptx/ModuleParser.h"
 #include <cstring>
 
@@ -84,6 +86,7 @@ bool isSelector(std::string_view word) {
   return true;
 }
 
+/// Kinds of names that may be used before their declaration.
 bool isLate(Symbol::Kind kind) {
   return kind == Symbol::Label || kind == Symbol::BranchTargets ||
          kind == Symbol::CallTargets || kind == Symbol::Prototype;
@@ -108,6 +111,8 @@ const Meaning *ModuleParser::find(std::string_view wanted) {
   return moduleNames.findExact(wanted);
 }
 
+/// One operand, or the pair d|p of a result and a predicate. The pair is read
+/// here rather than in parseOne(), because elements of lists cannot be pairs.
 bool ModuleParser::parseOperand(Operand &operand, bool inCall) {
   if (!parseOne(operand, inCall))
     return false;
@@ -193,6 +198,8 @@ bool ModuleParser::parseAddress(Operand &operand) {
   if (token.kind == Token::Word && token.text != "WARP_SZ") {
     Token at = token;
     Operand base;
+    // An unknown name may be a label that follows, but a label is no address.
+    // The flag tells the two apart; the instruction's own flag is kept.
     bool before = sawLateName;
     sawLateName = false;
     if (!parseNamed(base))
@@ -239,11 +246,14 @@ bool ModuleParser::parseAddress(Operand &operand) {
   return expect("]", "an address");
 }
 
+/// Declared names hide special registers. A name that nobody has declared yet
+/// is taken for a label or the like, and waits until its scope closes.
 bool ModuleParser::parseNamed(Operand &operand) {
   Token at = token;
   std::string_view wanted;
   if (!parseName(wanted, "a name"))
     return false;
+  // "%r.x" names a part; "%r .x" does not, so the dot must touch the name.
   bool hasComponent = token.kind == Token::Dotted && token.begin == at.end;
   if (const Meaning *meaning = find(wanted)) {
     if (meaning->isRegister)

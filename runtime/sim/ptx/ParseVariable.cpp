@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Declarations of variables, parameters and registers.
 #include "runtime/sim/ptx/ModuleParser.h"
 
 namespace act::runtime::ptx {
@@ -238,6 +240,8 @@ bool ModuleParser::parseVariables(const Linkage &linkage, bool inFunction) {
   return expect(";", "a declaration");
 }
 
+/// One name of a declaration. "a<4>" declares a0 to a3 one by one; only
+/// registers get the cheaper form of a range (Names.h).
 bool ModuleParser::parseDeclarator(const Declaration &declaration,
                                    bool inFunction) {
   Variable variable = declaration.variable;
@@ -256,6 +260,8 @@ bool ModuleParser::parseDeclarator(const Declaration &declaration,
         !expect(">", "the number of variables") ||
         !sizeVariable(declaration, variable, dimensions, false))
       return false;
+    // The limit is for the whole module, since many small ranges use as much
+    // memory as a large one.
     if ((expandedNames += count) > maximumExpandedNames)
       return fail(at, "more than " + std::to_string(maximumExpandedNames) +
                           " variables declared as ranges");
@@ -288,6 +294,8 @@ bool ModuleParser::parseDeclarator(const Declaration &declaration,
          parseInitializer(*added, declaration.width, dimensions, unsizedFirst);
 }
 
+/// Adds the variable to the function or the module. An .extern declaration and
+/// a definition of the same variable become one, whichever comes first.
 bool ModuleParser::addVariable(Variable variable, std::string_view word,
                                bool inFunction, const Token &at,
                                Variable *&added) {
@@ -417,6 +425,7 @@ bool ModuleParser::parseParameters(std::vector<Variable> &list,
         variable.reg = meaning.first =
             addRegisters(function.registers, word, variable.type, 1);
     }
+    // A prototype's parameters cannot be used, and '_' is the name of none.
     if (!isPrototype && word != "_" && !declare(word, meaning, at))
       return false;
     list.push_back(std::move(variable));

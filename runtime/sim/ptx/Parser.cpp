@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The module level of the parser, and what all parse functions use: tokens,
+// errors, the limit on nesting.
 #include "runtime/sim/ptx/ModuleParser.h"
 
 namespace act::runtime::ptx {
@@ -27,8 +30,8 @@ ModuleParser::ModuleParser(std::string_view text, const std::string &name)
 
 Result<std::unique_ptr<Module>> ModuleParser::run() {
   if (textSize >= UINT32_MAX)
-    return Error{"text of " + std::to_string(textSize) +
-                     " bytes; at most 4294967294",
+    return Error{"the text has " + std::to_string(textSize) +
+                     " bytes, expected at most 4294967294",
                  name};
   advance();
   if (!parseModule())
@@ -68,6 +71,8 @@ bool ModuleParser::expect(std::string_view symbol, const char *after) {
   return failExpected(("'" + std::string(symbol) + "' after " + after).c_str());
 }
 
+// Keeps the first error. Callers that unwind may report more, but those are its
+// consequences.
 bool ModuleParser::fail(const Token &at, std::string message) {
   if (failed)
     return false;
@@ -84,6 +89,8 @@ bool ModuleParser::failExpected(const char *what) {
               "expected " + std::string(what) + ", found " + token.described());
 }
 
+// Recursion follows the nesting of the text. Without a limit, a file of open
+// brackets would overflow the stack.
 bool ModuleParser::enter(const Token &at) {
   if (++depth <= maximumNesting)
     return true;
@@ -104,7 +111,7 @@ bool ModuleParser::parseCount(uint64_t &value, const char *what,
     return failExpected(what);
   if (token.bits > most)
     return fail(token, std::string(what) + " is " + std::string(token.text) +
-                           "; at most " + std::to_string(most));
+                           ", expected at most " + std::to_string(most));
   value = token.bits;
   advance();
   return true;
@@ -258,6 +265,7 @@ bool ModuleParser::parseFile() {
   while (accept(","))
     if (!parseCount(ignored, "a time stamp or size", UINT64_MAX))
       return false;
+  // File numbers need not be dense, nor start at 1; unused entries stay empty.
   if (module->files.size() <= index)
     module->files.resize(index + 1);
   module->files[index] = std::move(path);
@@ -265,6 +273,8 @@ bool ModuleParser::parseFile() {
 }
 
 // .loc 1 9 3, function_name label+16, inlined_at 1 21 3
+// Only the position is kept, for messages that name the source line. Inlining
+// is parsed and dropped.
 bool ModuleParser::parseLoc() {
   advance();
   uint64_t file = 0, line = 0, column = 0, ignored = 0;
@@ -339,6 +349,8 @@ bool ModuleParser::parsePragma() {
   return expect(";", "'.pragma'");
 }
 
+// ".alias name, aliasee;" gives a function with a body a second name. Both must
+// be declared before.
 bool ModuleParser::parseAlias() {
   advance();
   std::string_view names[2];

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A module as PTX text (Print.h). The tests parse what is printed and compare.
 #include "runtime/sim/ptx/Print.h"
 #include <algorithm>
 #include <cinttypes>
@@ -48,6 +50,9 @@ std::string elementText(Type type, uint64_t bits) {
   return signedText(width == 64 ? bits : bits | ~uint64_t(0) << width);
 }
 
+/// An address stored as an initial value. In an array of bytes each element
+/// holds one byte of the address, which PTX writes as a mask: 0xFF00(symbol) is
+/// byte 1.
 std::string patchText(const Variable::Patch &patch, unsigned width) {
   std::string offset = offsetText(patch.addend);
   std::string text = patch.generic ? "generic(" + patch.symbol + ")" + offset
@@ -213,6 +218,9 @@ FunctionPrinter::FunctionPrinter(const Module &module, const Function &function)
   nameLabels();
 }
 
+/// A body has nested scopes, in which inner names may hide outer ones. The
+/// printed body is flat, so a repeated name gets a number. A '.' comes from a
+/// vector's part ("%v.x"), which is printed as a register of its own.
 std::string FunctionPrinter::unique(const std::string &name) {
   std::string plain = name;
   std::replace(plain.begin(), plain.end(), '.', '$');
@@ -222,6 +230,8 @@ std::string FunctionPrinter::unique(const std::string &name) {
   return candidate;
 }
 
+/// Targets are instruction numbers in the tree. Each that is used needs a name
+/// in the text.
 void FunctionPrinter::nameLabels() {
   for (const Function::LabelName &label : f.labels)
     labels[label.instruction].push_back(unique(label.name));
@@ -424,6 +434,8 @@ void ModulePrinter::lastNamed(const std::vector<Operand> &operands,
   }
 }
 
+/// The highest index among the functions that the body names. All of them must
+/// have been declared before the body is printed.
 uint32_t ModulePrinter::lastNamed(const Function &function) const {
   uint32_t last = 0;
   for (const Instruction &instruction : function.instructions)
@@ -439,6 +451,9 @@ void ModulePrinter::define(uint32_t index) {
   text += headText(function) + "\n" + FunctionPrinter(m, function).body();
 }
 
+/// Prints a function, or only its head if the body names functions that come
+/// later. Either way the indices stay in order, so that parsing the text gives
+/// the same indices.
 void ModulePrinter::announce(uint32_t index, bool mayDefine) {
   const Function &function = m.functions[index];
   announced = index + 1;

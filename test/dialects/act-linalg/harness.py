@@ -237,7 +237,7 @@ class BlockKernels:
             tile = self.kernel(case, form, tightness)[1]
             done = subprocess.run([self.run, "kernel", tile, "--entry", entry, "--threads=1", *order,
                                    *self.options, *args], capture_output=True, text=True)
-            if "bytes of shared memory; a block has" not in done.stderr:
+            if "bytes of shared memory, but a block has only" not in done.stderr:
                 break
         if done.returncode:
             raise Refused(done.stderr[:600])
@@ -265,7 +265,7 @@ class BlockKernels:
         if case.as_group or len(case.results) > 1 and (has(case, "attention_grad") or norm):
             return self.group(case)
         error = self.kernel(case, "--sums")[0]
-        if "unlike shapes" in error and len(case.results) > 1:
+        if "different shapes" in error and len(case.results) > 1:
             return self.parts(case)
         if error:
             raise Refused(error.splitlines()[0])
@@ -331,7 +331,7 @@ class CompiledKernels(BlockKernels):
     def kernel(self, case, form, tightness=0):
         for tighter in range(tightness, 7):
             made = super().kernel(case, form, tighter)
-            if "bytes of shared memory; a block has" not in made[0]:
+            if "bytes of shared memory, but a block has only" not in made[0]:
                 break
         return made
 
@@ -448,7 +448,7 @@ def run_blocks(cases, make_kernels, seeds, threads):
         return None, messages, time.monotonic() - started
     with concurrent.futures.ThreadPoolExecutor(threads) as pool:
         for case, (refusal, messages, seconds) in zip(cases, pool.map(check, cases)):
-            if refusal and ragged(case) and "no whole rows" in refusal:
+            if refusal and ragged(case) and "not whole rows" in refusal:
                 no_blocks += 1
             elif refusal:
                 refused += 1

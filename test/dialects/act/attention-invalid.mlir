@@ -128,7 +128,7 @@ func.func @f(%q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x8x2x
 
 // p without a seed
 func.func @f(%q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x8x2x8xf32>) {
-  // expected-error@+1 {{'act.attention' op has only a part of dropout's p, seed, step and site}}
+  // expected-error@+1 {{'act.attention' op has only some of dropout's p, seed, step and site, expected all or none}}
   %0 = act.attention %q, %k, %v scale 3.535534e-01 {dropout = 0.1} : (tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>) -> tensor<1x8x4x8xf32>
   return
 }
@@ -325,7 +325,7 @@ func.func @f(%q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x8x2x
 
 // aligned, and nothing to align
 func.func @f(%q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x8x2x8xf32>) {
-  // expected-error@+1 {{'act.attention' op is top_left, which is about causal and window, and has neither}}
+  // expected-error@+1 {{'act.attention' op is top_left, which applies to causal or window, but has neither}}
   %0 = act.attention %q, %k, %v scale 3.535534e-01 top_left : (tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>) -> tensor<1x8x4x8xf32>
   return
 }

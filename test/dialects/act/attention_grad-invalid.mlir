@@ -128,7 +128,7 @@ func.func @f(%do: tensor<1x8x4x8xf32>, %q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2
 
 // p without a seed
 func.func @f(%do: tensor<1x8x4x8xf32>, %q: tensor<1x8x4x8xf32>, %k: tensor<1x8x2x8xf32>, %v: tensor<1x8x2x8xf32>, %o: tensor<1x8x4x8xf32>, %lse: tensor<1x4x8xf32>) {
-  // expected-error@+1 {{'act.attention_grad' op has only a part of dropout's p, seed, step and site}}
+  // expected-error@+1 {{'act.attention_grad' op has only some of dropout's p, seed, step and site, expected all or none}}
   %0:3 = act.attention_grad %do, %q, %k, %v, %o, %lse scale 3.535534e-01 {dropout = 0.1} : (tensor<1x8x4x8xf32>, tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x4x8xf32>, tensor<1x4x8xf32>) -> (tensor<1x8x4x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>)
   return
 }

@@ -2,7 +2,7 @@
 
 // no multiple
 func.func @f(%k: tensor<2x4xf32>) {
-  // expected-error@+1 {{'act.expand' op dimension 1 of result of shape [2, 6] is no multiple of input's of shape [2, 4]}}
+  // expected-error@+1 {{'act.expand' op dimension 1 of result of shape [2, 6] is not a multiple of input's of shape [2, 4]}}
   %0 = act.expand %k : tensor<2x4xf32> -> tensor<2x6xf32>
   return
 }

@@ -137,7 +137,7 @@ func.func @f(%x: tensor<2x4x8xf32>, %w: tensor<6x8xf32>, %a: tensor<3x8xf32>, %b
 
 // A without B
 func.func @f(%x: tensor<2x4x8xf32>, %w: tensor<6x8xf32>, %a: tensor<3x8xf32>) {
-  // expected-error@+1 {{'act.linear' op has only a part of lora's A, B and scale}}
+  // expected-error@+1 {{'act.linear' op has only some of lora's A, B and scale, expected all or none}}
   %0 = "act.linear"(%x, %w, %a) {operandSegmentSizes = array<i32: 1, 1, 0, 1, 0>} : (tensor<2x4x8xf32>, tensor<6x8xf32>, tensor<3x8xf32>) -> tensor<2x4x6xf32>
   return
 }
@@ -146,7 +146,7 @@ func.func @f(%x: tensor<2x4x8xf32>, %w: tensor<6x8xf32>, %a: tensor<3x8xf32>) {
 
 // a scale without matrices
 func.func @f(%x: tensor<2x4x8xf32>, %w: tensor<6x8xf32>) {
-  // expected-error@+1 {{'act.linear' op has only a part of lora's A, B and scale}}
+  // expected-error@+1 {{'act.linear' op has only some of lora's A, B and scale, expected all or none}}
   %0 = act.linear %x, %w {lora_scale = 2.0} : (tensor<2x4x8xf32>, tensor<6x8xf32>) -> tensor<2x4x6xf32>
   return
 }

@@ -57,7 +57,7 @@ func.func @f(%x: tensor<2x4xf32>, %g: tensor<4xf32>, %mean: tensor<2xf32>, %rstd
 
 // a mean without a bias
 func.func @f(%x: tensor<2x4xf32>, %g: tensor<4xf32>, %mean: tensor<2xf32>, %rstd: tensor<2xf32>) {
-  // expected-error@+1 {{'act.normalize' op has a mean or a bias, expected both or neither}}
+  // expected-error@+1 {{'act.normalize' op has only one of mean and bias, expected both or neither}}
   %0 = act.normalize %x, %g mean(%mean) rstd(%rstd) : (tensor<2x4xf32>, tensor<4xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<2x4xf32>
   return
 }
@@ -66,7 +66,7 @@ func.func @f(%x: tensor<2x4xf32>, %g: tensor<4xf32>, %mean: tensor<2xf32>, %rstd
 
 // a bias without a mean
 func.func @f(%x: tensor<2x4xf32>, %g: tensor<4xf32>, %rstd: tensor<2xf32>, %b: tensor<4xf32>) {
-  // expected-error@+1 {{'act.normalize' op has a mean or a bias, expected both or neither}}
+  // expected-error@+1 {{'act.normalize' op has only one of mean and bias, expected both or neither}}
   %0 = act.normalize %x, %g rstd(%rstd) bias(%b) : (tensor<2x4xf32>, tensor<4xf32>, tensor<2xf32>, tensor<4xf32>) -> tensor<2x4xf32>
   return
 }

@@ -139,7 +139,7 @@ func.func @f(%x: tensor<4x8xf32>) {
 
 // a function that repeats itself
 func.func @f(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
-  // expected-error@+1 {{'act.repeat' op calls @f, which comes back to this function}}
+  // expected-error@+1 {{'act.repeat' op calls @f, which calls this function again}}
   %0 = act.repeat @f count(L = 2) carry(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32>
   return %0 : tensor<4x8xf32>
 }
@@ -148,7 +148,7 @@ func.func @f(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // functions that repeat each other
 func.func @f(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
-  // expected-error@+1 {{'act.repeat' op calls @g, which comes back to this function}}
+  // expected-error@+1 {{'act.repeat' op calls @g, which calls this function again}}
   %0 = act.repeat @g count(L = 2) carry(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32>
   return %0 : tensor<4x8xf32>
 }

@@ -2,7 +2,7 @@
 
 // no multiple
 func.func @f(%x: tensor<6x4xf32>) {
-  // expected-error@+1 {{'act.sum_to' op dimension 0 of input of shape [6, 4] is no multiple of result's of shape [4, 4]}}
+  // expected-error@+1 {{'act.sum_to' op dimension 0 of input of shape [6, 4] is not a multiple of result's of shape [4, 4]}}
   %0 = act.sum_to %x : tensor<6x4xf32> -> tensor<4x4xf32>
   return
 }

@@ -83,7 +83,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   gpu.func @too_many(%x: !tile.view<64xf32>) kernel attributes {tile.block_sizes = {M = 64}} {
     %c0 = arith.constant 0 : index
-    // expected-error@+1 {{expected a word for each index}}
+    // expected-error@+1 {{expected a string for each index}}
     %a = tile.load %x[%c0 : 64] {tile.extent_names = ["M", "M"]} : !tile.view<64xf32>
     gpu.return
   }

@@ -92,7 +92,7 @@ func.func @f(%a: tensor<16x64xf16>, %b: tensor<64x8xf16>, %c: tensor<16x8xf32>, 
 
 // one end
 func.func @f(%a: tensor<16x64xf16>, %b: tensor<64x8xf16>, %c: tensor<16x8xf32>, %low: tensor<16xi32>) {
-  // expected-error@+1 {{'tile.dot' op has 1 ends within, expected two, low and high}}
+  // expected-error@+1 {{'tile.dot' op has 1 within bounds, expected two, low and high}}
   %0 = tile.dot %a, %b, %c within(%low : tensor<16xi32>) : tensor<16x64xf16>, tensor<64x8xf16> -> tensor<16x8xf32>
   return
 }
@@ -101,7 +101,7 @@ func.func @f(%a: tensor<16x64xf16>, %b: tensor<64x8xf16>, %c: tensor<16x8xf32>, 
 
 // ends of a product of integers
 func.func @f(%a: tensor<16x32xi8>, %b: tensor<32x8xi8>, %c: tensor<16x8xi32>, %low: tensor<16xi32>) {
-  // expected-error@+1 {{'tile.dot' op has ends within for elements of type 'i8', expected bf16, f16 or f32}}
+  // expected-error@+1 {{'tile.dot' op has within bounds for elements of type 'i8', expected bf16, f16 or f32}}
   %0 = tile.dot %a, %b, %c within(%low, %low : tensor<16xi32>, tensor<16xi32>) : tensor<16x32xi8>, tensor<32x8xi8> -> tensor<16x8xi32>
   return
 }

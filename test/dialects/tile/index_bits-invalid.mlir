@@ -20,7 +20,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  // expected-error@+1 {{has an argument that is an index, and tile.index_bits = 32}}
+  // expected-error@+1 {{has an argument of type index, but tile.index_bits = 32}}
   gpu.func @argument(%x: !tile.ptr<f32>, %n: index) kernel attributes {tile.index_bits = 32 : i32} {
     gpu.return
   }

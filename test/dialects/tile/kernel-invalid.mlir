@@ -115,7 +115,7 @@ func.func private @f() attributes {tile.grid = array<i64: 1, 1, 1>}
 
 // a misspelt attribute
 gpu.module @m {
-  // expected-error@+1 {{'gpu.func' op has an attribute tile.shedule that the tile dialect does not know}}
+  // expected-error@+1 {{'gpu.func' op has an attribute tile.shedule that is unknown to the tile dialect}}
   gpu.func @f() kernel attributes {tile.shedule = #tile.schedule<>} {
     gpu.return
   }

@@ -142,7 +142,7 @@ func.func @f(%a: tensor<8xf32>) {
 func.func @f(%a: tensor<8xf32>) {
   %0 = tile.reduce %a axis 0 : tensor<8xf32> {
   ^bb0(%x: f32, %y: f32):
-    // expected-error@+1 {{'tile.print' op stands in the combiner of tile.reduce, expected an op without side effects}}
+    // expected-error@+1 {{'tile.print' op is in the combiner of tile.reduce, expected an op without side effects}}
     tile.print "{}", %x : f32
     tile.yield %y : f32
   }
@@ -155,7 +155,7 @@ gpu.module @kernels {
   gpu.func @block_in_combiner(%x: tensor<16xf32>) {
     %s = tile.reduce %x axis 0 : tensor<16xf32> {
     ^bb0(%a: f32, %b: f32):
-      // expected-error @+1 {{takes or gives a block in the combiner of tile.reduce, expected single elements}}
+      // expected-error @+1 {{takes or returns a block in the combiner of tile.reduce, expected single elements}}
       %c = tile.reduce add %x axis 0 : tensor<16xf32>
       tile.yield %c : f32
     }

@@ -2,7 +2,7 @@
 
 // fewer elements
 func.func @f(%a: tensor<8x4xf32>) {
-  // expected-error@+1 {{'tile.reshape' op result of shape [8, 2] has not as many elements as input of shape [8, 4]}}
+  // expected-error@+1 {{'tile.reshape' op result of shape [8, 2] has a different number of elements than input of shape [8, 4]}}
   %0 = tile.reshape %a : tensor<8x4xf32> -> tensor<8x2xf32>
   return
 }

@@ -32,7 +32,7 @@ gpu.module @kernels {
 // nobody to copy
 gpu.module @kernels {
   gpu.func @f() kernel {
-    // expected-error@+1 {{'tile.roles' op is in a kernel whose schedule has no warps that copy}}
+    // expected-error@+1 {{'tile.roles' op is in a kernel whose schedule has no copying warps}}
     tile.roles compute {
       tile.barrier
     } copy {
@@ -50,7 +50,7 @@ gpu.module @kernels {
     %c0 = arith.constant 0 : index
     // expected-note@+1 {{the op}}
     %a = tile.load %x[%c0 : 64] : !tile.view<64xf32>
-    // expected-error@+1 {{'tile.roles' op follows an op on blocks or a write to memory, which warps that copy have no part of}}
+    // expected-error@+1 {{'tile.roles' op follows an op on blocks or a write to memory, which copying warps do not execute}}
     tile.roles compute {
       tile.store %a, %x[%c0 : 64] : !tile.view<64xf32>
     } copy {
@@ -72,7 +72,7 @@ gpu.module @kernels {
       %a = tile.load %x[%i : 64] : !tile.view<64xf32>
       tile.store %a, %x[%i : 64] : !tile.view<64xf32>
     }
-    // expected-error@+1 {{'tile.roles' op follows an op on blocks or a write to memory, which warps that copy have no part of}}
+    // expected-error@+1 {{'tile.roles' op follows an op on blocks or a write to memory, which copying warps do not execute}}
     tile.roles compute {
       tile.barrier
     } copy {
@@ -91,7 +91,7 @@ gpu.module @kernels {
     %one = arith.constant 1.0 : f32
     // expected-note@+1 {{the op}}
     tile.atomic_add %one, %x[%c0] : !tile.view<64xf32>
-    // expected-error@+1 {{'tile.roles' op follows an op on blocks or a write to memory, which warps that copy have no part of}}
+    // expected-error@+1 {{'tile.roles' op follows an op on blocks or a write to memory, which copying warps do not execute}}
     tile.roles compute {
       tile.barrier
     } copy {
@@ -109,7 +109,7 @@ gpu.module @kernels {
     tile.roles compute {
       tile.barrier
     } copy {
-      // expected-error@+1 {{'tile.alloc_shared' op is among what warps do that copy, expected it in front of the tile.roles}}
+      // expected-error@+1 {{'tile.alloc_shared' op is in the region of the copying warps, expected it before the tile.roles}}
       %s = tile.alloc_shared : !tile.shared<2xi64>
     }
     gpu.return
@@ -118,7 +118,7 @@ gpu.module @kernels {
 
 // -----
 
-// expected-error@+1 {{a schedule has 29 warps that copy and 4 that compute, expected 0 or more, and 32 in all}}
+// expected-error@+1 {{a schedule has 29 warps that copy and 4 that compute, expected 0 or more, and at most 32 in all}}
 #s = #tile.schedule<warps = 4, roles = {copy = 29}>
 
 // -----

@@ -3,7 +3,7 @@
 
 func.func @loop(%x: tensor<64xf32>) -> tensor<64xf32> {
   %e = tensor.empty() : tensor<64xf32>
-  // expected-error @below {{'scf.forall' op has no form on blocks}}
+  // expected-error @below {{'scf.forall' op cannot be lowered to blocks}}
   %r = scf.forall (%i) in (64) shared_outs(%o = %e) -> (tensor<64xf32>) {
     %s = tensor.extract_slice %x[%i] [1] [1] : tensor<64xf32> to tensor<1xf32>
     scf.forall.in_parallel {
@@ -19,7 +19,7 @@ func.func @loop(%x: tensor<64xf32>) -> tensor<64xf32> {
 #next = affine_map<(d0) -> (d0 + 1)>
 func.func @window(%x: tensor<65xf32>) -> tensor<64xf32> {
   %e = tensor.empty() : tensor<64xf32>
-  // expected-error @below {{reads operand 0 at a sum of loops; expected one loop's number}}
+  // expected-error @below {{reads operand 0 at a sum of loop indices, expected a single loop index}}
   %r = linalg.generic {indexing_maps = [#next, #id], iterator_types = ["parallel"]}
       ins(%x : tensor<65xf32>) outs(%e : tensor<64xf32>) {
   ^bb0(%i: f32, %o: f32):
@@ -32,7 +32,7 @@ func.func @window(%x: tensor<65xf32>) -> tensor<64xf32> {
 
 #rows = affine_map<(d0, d1) -> (d0, d1)>
 #columns = affine_map<(d0, d1) -> (d1)>
-// expected-error @below {{sums up rows that no program has whole}}
+// expected-error @below {{sums up rows, but no program has a whole row}}
 func.func @parts(%x: tensor<8x20000xf32>, %p: tensor<128x20000xf32> {act.parts = 0}) -> (tensor<20000xf32>, tensor<8x20000xf32>) {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<20000xf32>

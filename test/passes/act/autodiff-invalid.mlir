@@ -15,7 +15,7 @@ module {
 // -----
 
 module {
-  // expected-error@+1 {{@forward's first result is no scalar loss (a float tensor of rank 0)}}
+  // expected-error@+1 {{@forward's first result is not a scalar loss (a float tensor of rank 0)}}
   func.func @forward(%x: tensor<4xf32>) -> tensor<4xf32> {
     return %x : tensor<4xf32>
   }
@@ -32,7 +32,7 @@ module {
 
 // -----
 
-// expected-error@+1 {{is differentiated already: it has a @grad}}
+// expected-error@+1 {{is already differentiated: it has a @grad}}
 module {
   func.func @forward(%x: tensor<f32>) -> tensor<f32> {
     return %x : tensor<f32>

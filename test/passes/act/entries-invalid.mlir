@@ -54,7 +54,7 @@ func.func @grad(%x: i64) -> i64 {
 
 // -----
 
-// expected-error@+1 {{@grad is no function, but an act.parameter}}
+// expected-error@+1 {{@grad is not a function but an act.parameter}}
 act.parameter @grad "w" : tensor<4xf32>
 func.func @forward(%x: tensor<4xf32>) -> tensor<f32> {
   %w = act.param @grad : tensor<4xf32>
@@ -65,12 +65,12 @@ func.func @forward(%x: tensor<4xf32>) -> tensor<f32> {
 
 // -----
 
-// expected-error@+1 {{@forward is no function, but an act.parameter}}
+// expected-error@+1 {{@forward is not a function but an act.parameter}}
 act.parameter @forward "w" : tensor<4xf32>
 
 // -----
 
-// expected-error@+1 {{@step is no function, but an act.parameter}}
+// expected-error@+1 {{@step is not a function but an act.parameter}}
 act.parameter @step "w" : tensor<4xf32>
 
 // -----

@@ -25,7 +25,7 @@ module {
 // expected-remark @below {{fuse-attention: fused no attention; left alone: 3}}
 module {
   func.func @scores(%q: tensor<4x8x16xf32>, %k: tensor<4x8x16xf32>, %v: tensor<4x8x16xf32>) -> (tensor<4x8x16xf32>, tensor<4x8x8xf32>) {
-    // expected-remark @below {{left alone: something else reads the scores}}
+    // expected-remark @below {{left alone: another op reads the scores}}
     %s = act.matmul %q, %k transpose_rhs : (tensor<4x8x16xf32>, tensor<4x8x16xf32>) -> tensor<4x8x8xf32>
     // expected-note @below {{its softmax is here}}
     %p = act.softmax %s axis 2 : tensor<4x8x8xf32>
@@ -36,7 +36,7 @@ module {
     %s = act.matmul %q, %k transpose_rhs : (tensor<4x8x16xf32>, tensor<4x8x16xf32>) -> tensor<4x8x8xf32>
     // expected-note @below {{its softmax is here}}
     %p = act.softmax %s axis 2 : tensor<4x8x8xf32>
-    // expected-remark @below {{left alone: only casts, a dropout and views may stand between the softmax and the product}}
+    // expected-remark @below {{left alone: only casts, a dropout and views may be between the softmax and the product}}
     %t = act.scale %p by 0.5 : tensor<4x8x8xf32>
     %o = act.matmul %t, %v : (tensor<4x8x8xf32>, tensor<4x8x16xf32>) -> tensor<4x8x16xf32>
     return %o : tensor<4x8x16xf32>
@@ -63,7 +63,7 @@ module {
 module {
   func.func @linalg(%q: tensor<4x8x16xf32>, %kt: tensor<4x16x8xf32>, %v: tensor<4x8x16xf32>, %s0: tensor<4x8x8xf32>, %o0: tensor<4x8x16xf32>) -> tensor<4x8x16xf32> {
     %s = linalg.batch_matmul ins(%q, %kt : tensor<4x8x16xf32>, tensor<4x16x8xf32>) outs(%s0 : tensor<4x8x8xf32>) -> tensor<4x8x8xf32>
-    // expected-remark @below {{'linalg.softmax' belongs to an attention in ops that are not act's}}
+    // expected-remark @below {{'linalg.softmax' belongs to an attention in ops of other dialects}}
     %p = linalg.softmax dimension(2) ins(%s : tensor<4x8x8xf32>) outs(%s0 : tensor<4x8x8xf32>) -> tensor<4x8x8xf32>
     %o = linalg.batch_matmul ins(%p, %v : tensor<4x8x8xf32>, tensor<4x8x16xf32>) outs(%o0 : tensor<4x8x16xf32>) -> tensor<4x8x16xf32>
     return %o : tensor<4x8x16xf32>

@@ -3,7 +3,7 @@
 // RUN: act-opt %s --split-input-file --fuse-prologues --form-kernels -o %t.mlir
 // RUN: not act-opt %t.mlir --split-input-file --fuse-prologues 2>&1 | FileCheck %s --check-prefix=LATE
 
-// LATE: has kernels already; --fuse-prologues comes before they are formed
+// LATE: already has kernels; --fuse-prologues must come before --form-kernels
 
 // Of a norm a kernel computes the statistics, each product its rows. x is in
 // memory for the residual anyhow.

@@ -15,11 +15,11 @@
 // Kernels have no gradients: who forms them first is told so, and a report says
 // that it is of @forward alone.
 // REPORT: @forward
-// REPORT: note: the module is in kernel form without a gradient, so it cannot be differentiated any more: this is @forward alone
+// REPORT: note: the module is in kernel form without a gradient and can no longer be differentiated: this is @forward alone
 // ASKED-NOT: note:
-// CHECK: is in kernel form without a gradient, so it cannot be differentiated any more
-// REMAT: is in kernel form; what is recomputed is chosen before kernels are formed
-// STEP: has kernels but no @step; an optimizer is written before kernels are formed
+// CHECK: is in kernel form without a gradient and can no longer be differentiated
+// REMAT: is in kernel form; --remat must come before --form-kernels
+// STEP: has kernels but no @step; write the optimizer before kernels are formed
 act.parameter @w "w" : tensor<4xf32>
 func.func @forward(%x: tensor<4xf32>) -> tensor<f32> {
   %w = act.param @w : tensor<4xf32>

@@ -13,15 +13,15 @@
 // RUN: not act-opt %s --memory-report="view=torch function=forward" 2>&1 | FileCheck %s --check-prefix=TORCH
 // FORMAT: error: unknown report format 'xml': expected text, json, html, formula or svg
 // LETTER: error: the letter b has no size; give it one with dims=b=N
-// SIZE: error: 'b=0' gives no letter a positive size; expected b=1,s=4096
-// SHAPE: error: 'b' gives no letter a positive size; expected b=1,s=4096
-// FUNCTION: error: has no function @nowhere
-// FIXED: error: dims says h=8, but in the module h has the size 4
-// ATTENTION: error: attention says something about view torch, and this is view act: expected view=torch, too
-// PAPER: error: attention says something about view torch, and this is view paper: expected view=torch, too
-// CHECKPOINT: error: checkpoint says something about view torch, and this is view act: expected view=torch, too
-// SELECTION: error: selection says something about view paper, and this is view torch: expected view=paper, too
-// TORCH: error: function=forward: view torch is about a step of @forward, not a function
+// SIZE: error: 'b=0' gives no letter a positive size, expected b=1,s=4096
+// SHAPE: error: 'b' gives no letter a positive size, expected b=1,s=4096
+// FUNCTION: error: the module has no function @nowhere
+// FIXED: error: dims gives h=8, but in the module h has the size 4
+// ATTENTION: error: attention applies to view torch, but this is view act: expected view=torch as well
+// PAPER: error: attention applies to view torch, but this is view paper: expected view=torch as well
+// CHECKPOINT: error: checkpoint applies to view torch, but this is view act: expected view=torch as well
+// SELECTION: error: selection applies to view paper, but this is view torch: expected view=paper as well
+// TORCH: error: function=forward: view torch applies to a step of @forward, not to a function
 // FILE: error: {{.*}}.nowhere/report.txt
 func.func @forward(%x: tensor<?x4xf32, #act.dims<b, h>>) -> tensor<?x4xf32, #act.dims<b, h>> {
   %0 = act.softmax %x axis 1 : tensor<?x4xf32, #act.dims<b, h>>

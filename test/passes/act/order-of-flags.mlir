@@ -5,5 +5,5 @@
 // RUN: act-opt %S/Inputs/three-layers.mlir --form-kernels --optimizer=sgd --remat=selective --fuse-attention -o %t.wrong
 // RUN: cmp %t.right %t.wrong
 // RUN: not act-opt %S/Inputs/three-layers.mlir --pass-pipeline='builtin.module(remat{policy=selective},fuse-attention)' -o /dev/null 2>&1 | FileCheck %s
-// CHECK: three-layers.mlir:{{[0-9:]+}} error: fuse-attention reads a model that is not differentiated yet
+// CHECK: three-layers.mlir:{{[0-9:]+}} error: fuse-attention needs a model that is not differentiated yet
 // CHECK-NOT: --autodiff

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: act-opt %s --split-input-file --plan-memory --verify-diagnostics
 // RUN: not act-opt %s --split-input-file --plan-memory=function=nowhere 2>&1 | FileCheck %s
-// CHECK: error: has no function @nowhere
+// CHECK: error: the module has no function @nowhere
 
-// expected-error@+1 {{has no function @forward}}
+// expected-error@+1 {{the module has no function @forward}}
 module {
 }
 
@@ -32,7 +32,7 @@ module {
 // -----
 
 module {
-  // expected-error@+1 {{result 0 is not made by a kernel of its own}}
+  // expected-error@+1 {{result 0 is not computed by a kernel of its own}}
   func.func @forward(%x: tensor<4xf32>) -> tensor<4xf32> {
     return %x : tensor<4xf32>
   }
@@ -59,7 +59,7 @@ func.func private @layer(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   return %0, %x : tensor<4xf32>, tensor<4xf32>
 }
 func.func @forward(%x: tensor<4xf32>) -> tensor<2x4xf32> {
-  // expected-error@+1 {{'act.repeat' op stacks a value that its iteration did not make}}
+  // expected-error@+1 {{'act.repeat' op stacks a value that its iteration did not compute}}
   %y, %all = act.repeat @layer count(2) carry(%x) : (tensor<4xf32>) -> (tensor<4xf32>, tensor<2x4xf32>)
   %z = act.silu %all : tensor<2x4xf32>
   return %z : tensor<2x4xf32>
@@ -102,7 +102,7 @@ func.func @forward(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func private @f(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error@+1 {{'func.call' op calls @forward, which comes back to this call}}
+  // expected-error@+1 {{'func.call' op calls @forward, which leads back to this call}}
   %y = func.call @forward(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %y : tensor<4xf32>
 }

@@ -11,7 +11,7 @@ module {
     return %0 : tensor<4xf32>
   }
   func.func @forward(%x: tensor<4xf32>) -> tensor<4xf32> {
-    // expected-error@+1 {{'act.repeat' op runs @layer 1000000000 times; a program that is written out has at most 4194304 kernels}}
+    // expected-error@+1 {{'act.repeat' op runs @layer 1000000000 times; an unrolled program has at most 4194304 kernels}}
     %y = act.repeat @layer count(1000000000) carry(%x) : (tensor<4xf32>) -> tensor<4xf32>
     return %y : tensor<4xf32>
   }
@@ -38,7 +38,7 @@ func.func private @layer(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %1 : tensor<4xf32>
 }
 func.func @forward(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error@+1 {{'act.repeat' op runs @layer 2097153 times, each 2 kernels; a program that is written out has at most 4194304}}
+  // expected-error@+1 {{'act.repeat' op runs @layer 2097153 times, each 2 kernels; an unrolled program has at most 4194304}}
   %y = act.repeat @layer count(2097153) carry(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %y : tensor<4xf32>
 }

@@ -43,12 +43,12 @@
 // BODY: act.recompute
 // SMALL: error: no choice of what to recompute was found that needs at most 100 bytes; the smallest feasible budget known is {{[0-9]+}} ({{[0-9]+}} bytes){{$}}
 // NOFIT: error: no choice of what to recompute was found that needs at most 100 bytes; the smallest feasible budget known is fit:{{[0-9]+}} ({{.*}}), of which {{[0-9]+}} are parameters, gradients, optimizer state, inputs and outputs
-// HOWMUCH: error: remat policy 'budget=fit' does not say how much; expected budget=fit:BYTES, or --device-memory=BYTES beside it
+// HOWMUCH: error: remat policy 'budget=fit' has no size; expected budget=fit:BYTES, or --device-memory=BYTES as well
 // UNIT: error: remat policy 'budget=24gb': expected bytes, plain or with a unit such as 24GB, 22.5GiB or 512MiB, found '24gb'
 // DEVUNIT: error: remat device memory: expected bytes
 // RATES: error: remat rates 'fast': expected sm_80, sm_86, sm_89, sm_90a or FLOPS:BYTES
 // EFFORT: error: remat effort 1: expected 2 or more
-// TWICE: error: is rematerialized already, by policy 'budget=300'; policy 'layer' cannot be added to it
+// TWICE: error: the module is already rematerialized, by policy 'budget=300'; policy 'layer' cannot be added to it
 
 // No layers: a function alone.
 act.parameter @w "w" : tensor<4x4xf32>

@@ -78,7 +78,7 @@ func.func @grad(%a: tensor<8xf32>) -> (tensor<f32>, tensor<8xf32>) {
   %loss = act.constant dense<0.0> : tensor<f32>
   %f:2 = act.repeat @fwd count(4) carry(%a) : (tensor<8xf32>) -> (tensor<8xf32>, tensor<4x8xf32>)
   act.phase "backward"
-  // expected-error@+1 {{it does not run the layers of the repeat that saves, in the opposite order}}
+  // expected-error@+1 {{it does not run the layers of the saving repeat in the opposite order}}
   %g = act.repeat @bwd count(4) carry(%f#0) stack(%f#1) : (tensor<8xf32>, tensor<4x8xf32>) -> tensor<8xf32>
   return %loss, %g : tensor<f32>, tensor<8xf32>
 }
@@ -100,7 +100,7 @@ func.func @grad(%a: tensor<8xf32>, %seed: i64, %step: i64) -> (tensor<f32>, tens
   %loss = act.constant dense<0.0> : tensor<f32>
   %f:2 = act.repeat @fwd count(4) carry(%a) shared(%seed, %step) : (tensor<8xf32>, i64, i64) -> (tensor<8xf32>, tensor<4x8xf32>)
   act.phase "backward"
-  // expected-error@+1 {{@bwd takes no index of the layer, which @fwd does}}
+  // expected-error@+1 {{@bwd does not take the layer's index, but @fwd does}}
   %g = act.repeat @bwd count(4) reverse carry(%f#0) shared(%seed, %step) stack(%f#1) : (tensor<8xf32>, i64, i64, tensor<4x8xf32>) -> tensor<8xf32>
   return %loss, %g : tensor<f32>, tensor<8xf32>
 }
@@ -120,7 +120,7 @@ func.func @grad(%a: tensor<8xf32>) -> (tensor<f32>, tensor<8xf32>) {
   %loss = act.constant dense<0.0> : tensor<f32>
   %f:2 = act.repeat @fwd count(4) carry(%a) shared(%a) : (tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<4x8xf32>)
   act.phase "backward"
-  // expected-error@+1 {{its last shared values are not those of the repeat that saves}}
+  // expected-error@+1 {{its last shared values are not those of the saving repeat}}
   %g = act.repeat @bwd count(4) reverse carry(%f#0) stack(%f#1) : (tensor<8xf32>, tensor<4x8xf32>) -> tensor<8xf32>
   return %loss, %g : tensor<f32>, tensor<8xf32>
 }
@@ -157,7 +157,7 @@ func.func @bwd(%d: tensor<8xf32>, %x: tensor<8xf32>) -> tensor<8xf32> {
 }
 func.func @grad(%a: tensor<8xf32>) -> (tensor<f32>, tensor<8xf32>, tensor<8xf32>) {
   %loss = act.constant dense<0.0> : tensor<f32>
-  // expected-error@+1 {{@fwd is called elsewhere, too}}
+  // expected-error@+1 {{@fwd is also called elsewhere}}
   %f:2 = act.repeat @fwd count(4) carry(%a) : (tensor<8xf32>) -> (tensor<8xf32>, tensor<4x8xf32>)
   // expected-note@+1 {{here}}
   %h:2 = func.call @fwd(%a) : (tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)

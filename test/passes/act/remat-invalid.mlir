@@ -10,8 +10,8 @@
 // ZERO: error: remat policy 'segments=0': expected a number of segments of 1 or more, found '0'
 // TEXT: error: remat policy 'segments=x': expected a number of segments of 1 or more, found 'x'
 // MANY: error: cannot be cut into 4 segments: it runs 3 layers
-// TWICE: error: is rematerialized already, by policy 'layer'; policy 'selective' cannot be added to it
-// AGAIN: error: is rematerialized already, by policy 'layer'
+// TWICE: error: the module is already rematerialized, by policy 'layer'; policy 'selective' cannot be added to it
+// AGAIN: error: the module is already rematerialized, by policy 'layer'
 // RUN: sed s/carry/reverse\ carry/ %s | not act-opt --remat=segments=2 2>&1 | FileCheck %s --check-prefix=REVERSE
 // REVERSE: error: runs its layers in reverse and cannot be cut into segments
 act.parameter @w "layers.{l}.w" : tensor<4xf32> layers(3)

@@ -9,7 +9,7 @@
 // TIME: error: remat policy 'offload=25GB': expected a speed
 // ZERO: error: remat policy 'offload=0GB/s': expected a speed
 // UNIT: error: remat policy 'budget=1kB,offload=25/s': expected a speed
-// WORD: error: remat policy 'budget=1kB,ofload': expected ',offload' or ',offload=25GB/s' behind the bytes
+// WORD: error: remat policy 'budget=1kB,ofload': expected ',offload' or ',offload=25GB/s' after the bytes
 // BYTES: error: remat policy 'budget=,offload': expected bytes
 
 act.parameter @w "w" : tensor<4xf32>

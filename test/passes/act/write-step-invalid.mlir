@@ -17,12 +17,12 @@
 // NARROW: error: grad-dtype 'bf16' does not hold gradients of 'f32' parameters: expected 'f32' or a wider type
 // MICRO: error: micro-batches must be from 1 to 4096, got 0
 // AVERAGE: error: unknown loss-average 'tokens': expected labels or micro-batches
-// INSIDE: error: 'act.cross_entropy' op divides by the number of its labels, which are no input of @forward, so those of all micro-batches cannot be counted before the first; loss-average=micro-batches takes the mean of the micro-batches' losses
+// INSIDE: error: 'act.cross_entropy' op divides by the number of its labels, which are not an input of @forward, so the labels of all micro-batches cannot be counted before the first; loss-average=micro-batches takes the mean of the micro-batches' losses
 // CLIP: error: clip must not be negative, got -1
 // BETA1: error: beta1 must be at least 0 and below 1, got 1.5
 // BETA2: error: beta2 must be at least 0 and below 1, got -5.0
 // EPS: error: eps must be positive, got 0
-// TWICE: error: has a @step or an @update already
+// TWICE: error: the module already has a @step or an @update
 act.parameter @w "w" : tensor<4xf32>
 func.func @forward(%x: tensor<4xf32>) -> tensor<f32> {
   %w = act.param @w : tensor<4xf32>

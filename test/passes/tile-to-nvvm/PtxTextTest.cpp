@@ -68,8 +68,8 @@ TEST(PtxText, UnlikeTargets) {
   std::string a = kernel("a", "sm_80", "1"), b = kernel("b", "sm_86", "1");
   auto joined = joinPtx({{"a", a}, {"b", b}});
   ASSERT_FALSE(joined);
-  EXPECT_EQ(joined.error().str(), "the PTX of kernel 'b' is for another target "
-                                  "than that of 'a'");
+  EXPECT_EQ(joined.error().str(),
+            "the PTX of kernel 'b' is for a different target than that of 'a'");
 }
 
 TEST(PtxText, RenamesTheEntryAndItsParameters) {

@@ -2,7 +2,7 @@
 
 gpu.module @m {
   gpu.func @cluster() kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
-    // expected-error @below {{'nvvm.cluster.arrive' op needs sm_90, the target is sm_80}}
+    // expected-error @below {{'nvvm.cluster.arrive' op needs sm_90, but the target is sm_80}}
     nvvm.cluster.arrive
     gpu.return
   }
@@ -12,7 +12,7 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @registers() kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
-    // expected-error @below {{'nvvm.setmaxregister' op needs sm_90a, the target is sm_80}}
+    // expected-error @below {{'nvvm.setmaxregister' op needs sm_90a, but the target is sm_80}}
     nvvm.setmaxregister increase 240
     gpu.return
   }
@@ -22,7 +22,7 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @remainder(%x: f32, %y: f32, %p: !llvm.ptr<1>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
-    // expected-error @below {{'arith.remf' op has no form on GPUs for 'f32'}}
+    // expected-error @below {{'arith.remf' op is not supported on GPUs for 'f32'}}
     %r = arith.remf %x, %y : f32
     llvm.store %r, %p : f32, !llvm.ptr<1>
     gpu.return
@@ -33,7 +33,7 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @k(%x: f8E5M2, %p: !llvm.ptr<1>) kernel {
-    // expected-error @below {{'arith.addf' op has no form on GPUs for floats of 8 bits, which are loaded, stored, converted to nearest and multiplied only}}
+    // expected-error @below {{'arith.addf' op is not supported on GPUs for 8-bit floats, which can only be loaded, stored, converted to nearest and multiplied}}
     %r = arith.addf %x, %x : f8E5M2
     %b = arith.bitcast %r : f8E5M2 to i8
     llvm.store %b, %p : i8, !llvm.ptr<1>
@@ -45,7 +45,7 @@ gpu.module @m {
 
 gpu.module @m {
   gpu.func @double(%x: f64, %p: !llvm.ptr<1>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
-    // expected-error @below {{'math.exp' op has no form on GPUs for 'f64'}}
+    // expected-error @below {{'math.exp' op is not supported on GPUs for 'f64'}}
     %r = math.exp %x : f64
     llvm.store %r, %p : f64, !llvm.ptr<1>
     gpu.return

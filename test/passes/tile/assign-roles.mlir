@@ -90,7 +90,7 @@ gpu.module @kernels {
   // CHECK-LABEL: gpu.func @computed
   // CHECK-SAME: tile.schedule = #tile.schedule<warps = 4, stages = 2>
   // CHECK-NOT: tile.roles
-  // expected-warning@+1 {{has warps that copy, and no loop whose blocks they could bring}}
+  // expected-warning@+1 {{has copying warps, but no loop whose blocks they could load}}
   gpu.func @computed(%x: !tile.view<64x256xbf16>, %y: !tile.view<256x64xbf16>, %n: !tile.view<8xi32>, %z: !tile.view<64x64xf32>) kernel attributes {tile.schedule = #tile.schedule<warps = 4, roles = {copy = 1}>} {
     %c0 = arith.constant 0 : index
     %c32 = arith.constant 32 : index
@@ -116,7 +116,7 @@ gpu.module @kernels {
   // compute, so they read it.
   // CHECK-LABEL: gpu.func @written
   // CHECK-NOT: tile.roles
-  // expected-warning@+1 {{has warps that copy, and no loop whose blocks they could bring}}
+  // expected-warning@+1 {{has copying warps, but no loop whose blocks they could load}}
   gpu.func @written(%x: !tile.view<64x64xbf16>, %y: !tile.view<256x64xbf16>, %z: !tile.view<64x64xf32>) kernel attributes {tile.schedule = #tile.schedule<warps = 4, roles = {copy = 1}>} {
     %c0 = arith.constant 0 : index
     %c64 = arith.constant 64 : index
@@ -143,7 +143,7 @@ gpu.module @kernels {
   // stays with those who compute, and so the loop does.
   // CHECK-LABEL: gpu.func @counted
   // CHECK-NOT: tile.roles
-  // expected-warning@+1 {{has warps that copy, and no loop whose blocks they could bring}}
+  // expected-warning@+1 {{has copying warps, but no loop whose blocks they could load}}
   gpu.func @counted(%x: !tile.view<16x64xbf16>, %y: !tile.view<64x64xbf16>, %n: !tile.view<1xi32>, %z: !tile.view<16x64xf32>) kernel attributes {tile.schedule = #tile.schedule<warps = 1, roles = {copy = 1}>} {
     %c0 = arith.constant 0 : index
     %c32 = arith.constant 32 : index

@@ -113,7 +113,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Sums of f16 are two to a register; k is no multiple of 16, so it is done with
+  // Sums of f16 are two to a register; k is not a multiple of 16, so it is done with
   // the instruction of half of it.
   // HALF-COUNT-3: mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16
   // HALF-NOT: mma.sync

@@ -43,7 +43,7 @@ import kernels  # noqa: E402
 import sweep  # noqa: E402
 import wild  # noqa: E402
 
-PLACE = re.compile(r"k\.mlir:\d+:\d+: |k\.mlir: |parameters, given")
+PLACE = re.compile(r"k\.mlir:\d+:\d+: |k\.mlir: |parameters, but")
 NUMBERS = ["0", "-1", "1", "2", "3", "5", "7", "8", "16", "31", "64", "100", "1024", "?", "-3", "4294967296"]
 TYPES = ["f32", "f64", "bf16", "f16", "i1", "i8", "i16", "i32", "i64", "index", "f8E4M3FN", "f8E5M2", "i7", "tensor<16xf32>",
          "tensor<8x16xbf16>", "tensor<1xi1>", "tensor<0xf32>", "tensor<f32>", "vector<4xf32>", "memref<4xf32>",
@@ -221,7 +221,7 @@ class Case:
             status, said = sweep.run(command, self.o.timeout)
             what = verdict(status, said)
             if what in ("ok", "refused") or status == 2:  # 2: a kernel that races is one
-                compiled = what != "refused" or "parameters, given" in said
+                compiled = what != "refused" or "parameters, but" in said
                 taken += compiled
                 if not compiled:
                     self.refusals.append(f"damaged, {name.split(',')[0]}: {refusal(said)}")

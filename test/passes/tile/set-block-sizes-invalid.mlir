@@ -6,7 +6,7 @@
 // ZERO: expected a block size as NAME=NUMBER, of 1 to 1048576, found 'M=0'
 // NONE: expected a block size as NAME=NUMBER, of 1 to 1048576, found 'M'
 
-// expected-error@+1 {{has no kernel with a block size M}}
+// expected-error@+1 {{no kernel has a block size M}}
 gpu.module @unknown {
   gpu.func @f() kernel attributes {tile.block_sizes = {N = 64}} {
     gpu.return
@@ -31,7 +31,7 @@ gpu.module @two {
   gpu.func @f(%x: !tile.view<64xf32>) kernel attributes {tile.block_sizes = {M = 64, N = 64}} {
     %c0 = arith.constant 0 : index
     %a = tile.load %x[%c0 : M = 64] : !tile.view<64xf32>
-    // expected-error@+1 {{has an extent N that is to be 64, and elsewhere in the kernel the same extent is M, which is to be 16}}
+    // expected-error@+1 {{has an extent N that becomes 64, but elsewhere in the kernel the same extent is M, which becomes 16}}
     tile.store %a, %x[%c0 : N = 64] : !tile.view<64xf32>
     gpu.return
   }
@@ -81,7 +81,7 @@ gpu.module @expanded {
 gpu.module @layouts {
   gpu.func @f(%x: !tile.view<64xf32>) kernel attributes {tile.block_sizes = {M = 64}, tile.schedule = #tile.schedule<warps = 1>} {
     %c0 = arith.constant 0 : index
-    // expected-error@+1 {{has a block with a layout; block sizes are set before layouts are assigned}}
+    // expected-error@+1 {{has a block with a layout; set block sizes before layouts are assigned}}
     %a = tile.load %x[%c0 : M = 64] : !tile.view<64xf32> -> tensor<64xf32, #l>
     gpu.return
   }

@@ -120,7 +120,7 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   gpu.func @blocks(%c: i1) kernel {
-    // expected-error @+1 {{'scf.execute_region' op has branches; expected one block}}
+    // expected-error @+1 {{'scf.execute_region' op has branches, expected a single basic block}}
     scf.execute_region {
       cf.cond_br %c, ^bb1, ^bb2
     ^bb1:

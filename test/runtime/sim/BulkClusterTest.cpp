@@ -101,7 +101,8 @@ TEST(BulkCluster, AnAsynchronousStoreIsOrderedByItsMbarrierAlone) {
                    "mov.u32 %r15, %r13;");
   both.body.replace(both.body.find(landed), strlen(landed), "\n");
   both.run();
-  ASSERT_TRUE(both.finds(FindingKind::Race, "writes what another writes"));
+  ASSERT_TRUE(both.finds(FindingKind::Race,
+                         "writes memory that another thread writes"));
   EXPECT_NE(both.told().find("counts of thread (9,0,0) of CTA"),
             std::string::npos)
       << both.told();
@@ -197,7 +198,7 @@ TEST(BulkCluster, MulticastsToTheCtasOfItsMask) {
   beyond.body.replace(beyond.body.find("%h0, 3"), 6, "%h0, 7");
   ASSERT_TRUE(beyond.run());
   EXPECT_TRUE(beyond.finds(FindingKind::InvalidOperation,
-                           "mask 7, but the cluster has 2"));
+                           "mask of 7, but the cluster has 2 CTAs"));
   // The other CTA does not expect the bytes yet.
   Kernel early = sending(copy);
   size_t at = early.body.find("barrier.cluster");

@@ -44,7 +44,8 @@ TEST(Bulk, LoadsWhatItsBarrierCounts) {
 TEST(Bulk, NobodyReadsBeforeThePhaseEnds) {
   Kernel k = loading(expect(128) + load + "bar.sync 0;\n");
   ASSERT_TRUE(k.run());
-  EXPECT_TRUE(k.finds(FindingKind::Race, "reads what another writes"))
+  EXPECT_TRUE(
+      k.finds(FindingKind::Race, "reads memory that another thread writes"))
       << k.told();
   EXPECT_NE(k.told().find("cp.async.bulk"), std::string::npos);
 }
@@ -67,7 +68,8 @@ TEST(Bulk, WrongByteCountsAreFound) {
                     "complete_tx::bytes [%r1+128], [%rd0], 128, [%r2];\n" +
                     landed + "ld.shared.u32 %r9, [%r1+128];\n";
   Kernel k = loading(two);
-  EXPECT_TRUE(k.findsSometimes(FindingKind::Race, "reads what another writes"));
+  EXPECT_TRUE(k.findsSometimes(FindingKind::Race,
+                               "reads memory that another thread writes"));
 }
 
 TEST(Bulk, ChecksSizesAndAddresses) {
@@ -140,7 +142,8 @@ TEST(Bulk, StoresBehindAProxyFence) {
       << no.told();
   Kernel unordered = loading(all({fill, fence, store, commit, done}), "");
   ASSERT_TRUE(unordered.run());
-  EXPECT_TRUE(unordered.finds(FindingKind::Race, "reads what another writes"));
+  EXPECT_TRUE(unordered.finds(FindingKind::Race,
+                              "reads memory that another thread writes"));
 }
 
 // PTX ISA 9.7.13.4: a proxy fence of one state space orders that alone.
@@ -195,13 +198,15 @@ TEST(Bulk, BuffersAreFreeWhenTheyAreRead) {
   Kernel bad =
       loading(all({fill, fence, sync, store, commit, sync}) + again + done, "");
   ASSERT_TRUE(bad.run());
-  EXPECT_TRUE(bad.finds(FindingKind::Race, "writes what another reads"));
+  EXPECT_TRUE(
+      bad.finds(FindingKind::Race, "writes memory that another thread reads"));
   Kernel more = loading(all({fill, fence, sync, store, commit}) +
                             "@%p0 cp.async.bulk.wait_group.read 1;\n" + sync +
                             again + done,
                         "");
   ASSERT_TRUE(more.run());
-  EXPECT_TRUE(more.finds(FindingKind::Race, "writes what another reads"));
+  EXPECT_TRUE(
+      more.finds(FindingKind::Race, "writes memory that another thread reads"));
 }
 
 // .read says nothing of the writes.
@@ -213,7 +218,8 @@ TEST(Bulk, ResultsAreThereWhenTheGroupIsComplete) {
   Kernel bad =
       loading(all({fill, fence, sync, store, commit, read}) + look + done, "");
   ASSERT_TRUE(bad.run());
-  EXPECT_TRUE(bad.finds(FindingKind::Race, "reads what another writes"));
+  EXPECT_TRUE(
+      bad.finds(FindingKind::Race, "reads memory that another thread writes"));
 }
 
 TEST(Bulk, NobodyEndsWhileSharedMemoryIsRead) {
@@ -223,7 +229,7 @@ TEST(Bulk, NobodyEndsWhileSharedMemoryIsRead) {
     Kernel k = loading(text, "");
     ASSERT_TRUE(k.run());
     EXPECT_TRUE(k.finds(FindingKind::InvalidOperation,
-                        "ends while its bulk copies may still read"))
+                        "exits while its bulk copies may still read"))
         << k.told();
   }
 }
@@ -243,7 +249,8 @@ TEST(Bulk, BuffersAreFreeForTheNextLoad) {
       << kernel(commit, read).told();
   for (auto [c, r] :
        {std::pair<std::string, std::string>{"", read}, {commit, ""}, {"", ""}})
-    EXPECT_TRUE(kernel(c, r).finds(FindingKind::Race, "writes what another"))
+    EXPECT_TRUE(
+        kernel(c, r).finds(FindingKind::Race, "writes memory that another"))
         << kernel(c, r).told();
 }
 
@@ -259,7 +266,8 @@ TEST(Bulk, InitsWantAFence) {
       k.body.replace(k.body.find(init), init.size(), other);
       ASSERT_TRUE(k.run()) << k.error;
       bool missing = other.empty() && !*later;
-      EXPECT_EQ(k.finds(FindingKind::MissingInitFence, "of whose init"),
+      EXPECT_EQ(k.finds(FindingKind::MissingInitFence,
+                        "whose init is not visible to the async proxy"),
                 missing);
       EXPECT_EQ(k.findings.size(), missing) << k.told();
     }
@@ -376,12 +384,14 @@ TEST(Bulk, ReductionsOfManyCtas) {
   k.body.replace(at, k.body.find("[%rd1]") - at,
                  "cp.async.bulk.global.shared::cta.bulk_group ");
   ASSERT_TRUE(k.run());
-  EXPECT_TRUE(k.finds(FindingKind::Race, "writes what another writes"));
+  EXPECT_TRUE(
+      k.finds(FindingKind::Race, "writes memory that another thread writes"));
   const std::string value = "add.u32 %r5, %r0, 500;";
   at = k.body.find(value);
   k.body.replace(at, value.size(), "mov.u32 %r5, %ctaid.x;");
   ASSERT_TRUE(k.run());
-  EXPECT_TRUE(k.finds(FindingKind::Race, "writes what another writes"));
+  EXPECT_TRUE(
+      k.finds(FindingKind::Race, "writes memory that another thread writes"));
 }
 
 TEST(Bulk, PrefetchesAreHints) {
@@ -419,19 +429,21 @@ TEST(Bulk, RefusesWhatIsNotThere) {
       {to + ".cp_mask [%rd1], [%r1], 16, %h0;", "8.8",
        "unknown modifier '.cp_mask'"},
       {"cp.async.bulk.global.shared::cluster.bulk_group" + three, "8.8",
-       "does not connect"},
+       "cannot copy between these state spaces"},
       {"cp.async.bulk.shared::cta.shared::cta.mbarrier::complete_tx::bytes"
        " [%r1], [%r1], 16, [%r2];",
-       "8.8", "does not connect"},
+       "8.8", "cannot copy between these state spaces"},
       {red + three, "8.8", "needs one of .and"},
       {red + ".add.f16" + three, "8.8", "needs .noftz"},
       {red + ".add.noftz.f32" + three, "8.8", ".noftz"},
-      {red + ".max.f32" + three, "8.8", "no such reduction"},
-      {red + ".add.s64" + three, "8.8", "no such reduction"},
-      {red + ".inc.s32" + three, "8.8", "no such reduction"},
-      {red + ".and.u32" + three, "8.8", "no such reduction"},
-      {ds + ".add.f32 [%r1], [%r1], 16, [%r2];", "8.8", "no such reduction"},
-      {ds + ".and.b64 [%r1], [%r1], 16, [%r2];", "8.8", "no such reduction"},
+      {red + ".max.f32" + three, "8.8", "does not support this reduction"},
+      {red + ".add.s64" + three, "8.8", "does not support this reduction"},
+      {red + ".inc.s32" + three, "8.8", "does not support this reduction"},
+      {red + ".and.u32" + three, "8.8", "does not support this reduction"},
+      {ds + ".add.f32 [%r1], [%r1], 16, [%r2];", "8.8",
+       "does not support this reduction"},
+      {ds + ".and.b64 [%r1], [%r1], 16, [%r2];", "8.8",
+       "does not support this reduction"},
       {"cp.async.bulk.wait_group.write 0;", "8.8", "'.write'"},
       {"cp.async.bulk.commit_group 0;", "8.8", "does not take 1 operands"},
   };

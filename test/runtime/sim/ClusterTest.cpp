@@ -244,8 +244,8 @@ const std::string introduction = R"(
 
 // PTX ISA 9.7.13.4: its effect is on the thread's own mbarrier.init alone.
 TEST(Cluster, FenceOfInitsTellsOfThoseAlone) {
-  const char *reads = "reads what another writes",
-             *inits = "that another initialises";
+  const char *reads = "reads memory that another thread writes",
+             *inits = "that another thread initialises";
   auto with = [&](const char *from, const char *to) {
     return replaced(introduction, from, to);
   };
@@ -310,7 +310,8 @@ TEST(Cluster, RestrictedFencesTellOfSharedMemoryAlone) {
       Ran r = runKernel("", body, {2, 2, 32}, seed);
       EXPECT_EQ(r.error, "") << body;
       EXPECT_EQ(r.findings.empty(), !r.has(FindingKind::Race)) << r.all();
-      return r.has(FindingKind::Race, "reads what another writes");
+      return r.has(FindingKind::Race,
+                   "reads memory that another thread writes");
     };
     EXPECT_FALSE(races(confided(released, ".acquire;", own)));
     EXPECT_TRUE(races(confided(released, ".acquire;", others)));
@@ -362,7 +363,8 @@ TEST(Cluster, RestrictedFencesTakeOfSharedMemoryAlone) {
                   .all(),
               "");
     Ran r = runKernel("", with(shared, true), {2, 2, 32}, seed);
-    EXPECT_TRUE(r.has(FindingKind::Race, "reads what another writes"))
+    EXPECT_TRUE(
+        r.has(FindingKind::Race, "reads memory that another thread writes"))
         << r.all();
     for (const Finding &f : r.findings)
       EXPECT_EQ(f.where.find("shared"), std::string::npos) << f.str();
@@ -392,12 +394,12 @@ TEST(Cluster, MemoryIsReachedWhileItsCtaLives) {
     EXPECT_EQ(runKernel("", glance, {2, 2, 32}, seed).all(), "") << seed;
     // Whatever the seed lets happen first.
     Ran r = runKernel("", replaced(glance, end, ""), {2, 2, 32}, seed);
-    EXPECT_TRUE(r.has(FindingKind::InvalidOperation, "has ended")) << seed;
+    EXPECT_TRUE(r.has(FindingKind::InvalidOperation, "has exited")) << seed;
     std::string relaxed = replaced(end, "release", "relaxed");
     r = runKernel("", replaced(glance, end, relaxed), {2, 2, 32}, seed);
-    EXPECT_TRUE(r.has(FindingKind::InvalidOperation, "has ended")) << seed;
+    EXPECT_TRUE(r.has(FindingKind::InvalidOperation, "has exited")) << seed;
     r = runKernel("", replaced(glance, begin, ""), {2, 2, 32}, seed);
-    EXPECT_TRUE(r.has(FindingKind::InvalidOperation, "may not have begun"))
+    EXPECT_TRUE(r.has(FindingKind::InvalidOperation, "may not have started"))
         << seed;
   }
 }
@@ -424,8 +426,8 @@ TEST(Cluster, RegistersMove) {
         "");
     Ran r = runKernel(shape, replaced(roles, "u32 24;", "u32 32;"), {1, 1, 384},
                       seed);
-    EXPECT_TRUE(r.has(FindingKind::Deadlock, "registers, where the pool of its "
-                                             "CTA has"))
+    EXPECT_TRUE(r.has(FindingKind::Deadlock,
+                      "registers, but the register pool of its CTA has"))
         << r.all();
   }
 }
@@ -451,7 +453,7 @@ TEST(Cluster, RegistersMovedWronglyAreSaid) {
   found("setp.lt.u32 p, t, 32; @p bra ELSE;"
         "setmaxnreg.dec.sync.aligned.u32 64; bra END;"
         "ELSE: setmaxnreg.dec.sync.aligned.u32 64; END:",
-        FindingKind::DivergentBarrier, "is not the setmaxnreg", shape);
+        FindingKind::DivergentBarrier, "differs from the setmaxnreg", shape);
   found("setp.lt.u32 p, t, 7; @p setmaxnreg.dec.sync.aligned.u32 64;",
         FindingKind::DivergentBarrier, "", shape);
 }

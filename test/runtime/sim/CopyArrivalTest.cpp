@@ -48,7 +48,8 @@ TEST(CopyArrival, AnArrivalTellsOfEarlierCopiesOnly) {
                       "mbarrier.arrive.shared.b64 %rd10, [%r10];",
                       std::string(waiting) + "ld.shared.u32 %r25, [%r2+512];");
   ASSERT_TRUE(k.run());
-  EXPECT_TRUE(k.finds(FindingKind::Race, "reads what another writes"));
+  EXPECT_TRUE(
+      k.finds(FindingKind::Race, "reads memory that another thread writes"));
   EXPECT_EQ(k.findings.size(), 1u) << k.told();
   // Behind an arrival, groups go on as before.
   Kernel group = arriving(

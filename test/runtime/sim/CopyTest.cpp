@@ -77,11 +77,13 @@ TEST(Copy, GroupsCompleteInOrder) {
 
   Kernel early = copying(two, "cp.async.wait_group 2;");
   ASSERT_TRUE(early.run()) << early.error;
-  EXPECT_TRUE(early.finds(FindingKind::Race, "reads what another writes"))
+  EXPECT_TRUE(
+      early.finds(FindingKind::Race, "reads memory that another thread writes"))
       << early.told();
   Kernel second = copying(two, "cp.async.wait_group 1; add.u32 %r2, %r2, 512;");
   ASSERT_TRUE(second.run());
-  EXPECT_TRUE(second.finds(FindingKind::Race, "reads what another writes"));
+  EXPECT_TRUE(second.finds(FindingKind::Race,
+                           "reads memory that another thread writes"));
   // An empty group counts.
   Kernel empty = copying(std::string(two) + "cp.async.commit_group;",
                          "cp.async.wait_group 1; add.u32 %r2, %r2, 512;");
@@ -93,7 +95,8 @@ TEST(Copy, UncommittedCopiesAreInNoGroup) {
   Kernel k = copying("cp.async.cg.shared.global [%r2], [%rd1], 16;",
                      "cp.async.wait_group 0;");
   ASSERT_TRUE(k.run());
-  EXPECT_TRUE(k.finds(FindingKind::Race, "reads what another writes"));
+  EXPECT_TRUE(
+      k.finds(FindingKind::Race, "reads memory that another thread writes"));
   // Values go wrong too, for some seed.
   bool wrong = false;
   for (k.seed = 1; k.seed < 20; ++k.seed) {
@@ -109,7 +112,8 @@ TEST(Copy, OthersNeedABarrier) {
                        "add.u32 %r2, %r3, %r1;";
   Kernel k = copying(copy, std::string("cp.async.wait_all;") + others);
   ASSERT_TRUE(k.run());
-  EXPECT_TRUE(k.finds(FindingKind::Race, "reads what another writes"));
+  EXPECT_TRUE(
+      k.finds(FindingKind::Race, "reads memory that another thread writes"));
   Kernel good =
       copying(copy, std::string("cp.async.wait_all; bar.sync 0;") + others);
   ASSERT_TRUE(good.runClean()) << good.error;
@@ -121,7 +125,8 @@ TEST(Copy, TheSourceStaysUntilItIsRead) {
   const char *change = "st.global.u32 [%rd1], 5;";
   Kernel k = copying(copy, std::string(change) + "cp.async.wait_all;");
   ASSERT_TRUE(k.run());
-  EXPECT_TRUE(k.finds(FindingKind::Race, "writes what another reads"));
+  EXPECT_TRUE(
+      k.finds(FindingKind::Race, "writes memory that another thread reads"));
   Kernel good = copying(copy, std::string("cp.async.wait_all;") + change);
   EXPECT_TRUE(good.runClean()) << good.error;
 }
@@ -131,7 +136,8 @@ TEST(Copy, CopiesAreNotOrderedAmongThemselves) {
                      "cp.async.cg.shared.global [%r2], [%rd1+512], 16;",
                      "cp.async.wait_all;");
   ASSERT_TRUE(k.run());
-  EXPECT_TRUE(k.finds(FindingKind::Race, "writes what another writes"));
+  EXPECT_TRUE(
+      k.finds(FindingKind::Race, "writes memory that another thread writes"));
 }
 
 TEST(Copy, BadAddressesAreFound) {

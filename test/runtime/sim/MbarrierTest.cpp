@@ -383,7 +383,7 @@ TEST(Mbarrier, MisuseIsSaid) {
   invalid("mbarrier.init.shared.b64 [bar+8], 0;", "with 0 arrivals");
   invalid("mbarrier.init.shared.b64 [bar+8], 1048576;", "1048576 arrivals");
   invalid("mbarrier.arrive.shared.b64 s, [bar], 4;",
-          "arrives 4 times at an mbarrier that misses 3 arrivals of 3");
+          "arrives 4 times at an mbarrier with 3 of 3 arrivals pending");
   invalid("mbarrier.arrive.shared.b64 s, [bar], 0;", "arrives 0 times");
   invalid("mbarrier.arrive.noComplete.shared.b64 s, [bar], 3;",
           "with .noComplete");
@@ -398,14 +398,14 @@ TEST(Mbarrier, MisuseIsSaid) {
   invalid("mbarrier.test_wait.parity.shared.b64 p, [bar], 2;", "parity 2");
   invalid("mbarrier.arrive.shared.b64 s, [bar], 3; "
           "mbarrier.arrive.shared.b64 u, [bar], 3;",
-          "before any wait saw phase 0 end");
+          "before any wait observed the end of phase 0");
   invalid("mbarrier.arrive.shared.b64 s, [bar], 3; "
           "mbarrier.test_wait.shared.b64 p, [bar], s; "
           "mbarrier.arrive.shared.b64 u, [bar], 3; "
           "mbarrier.test_wait.shared.b64 p, [bar], s;",
           "tests phase 0 of an mbarrier that is in phase 2");
   invalid("mbarrier.arrive.shared.b64 s, [bar]; ld.shared.b32 x, [bar+4];",
-          "reads the bytes of an mbarrier");
+          "reads the bytes of a live mbarrier, which are opaque");
   invalid("mbarrier.arrive.shared.b64 s, [bar]; st.shared.b32 [bar], t;",
           "overwrites an mbarrier");
   invalid("st.shared.b32 [bar], t; mbarrier.arrive.shared.b64 s, [bar];",

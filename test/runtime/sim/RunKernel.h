@@ -8,7 +8,7 @@
 //     k.array(x); k.output<float>(32); k.value(uint32_t(5));
 //     ASSERT_TRUE(k.run()) << k.error;
 //     EXPECT_EQ(k.get<float>(1)[3], ...);
-//     EXPECT_TRUE(k.finds(FindingKind::Race, "what another reads"));
+//     EXPECT_TRUE(k.finds(FindingKind::Race, "memory that another thread reads"));
 //
 // Registers: %p<8>, %h<8> (16 bits), %r<32>, %rd<32>, %f<8>. Findings are kept
 // in `findings`; run() does not judge them. runClean() fails when there are any

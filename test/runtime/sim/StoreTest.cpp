@@ -49,7 +49,8 @@ TEST(Store, LanesMayNotWriteWhatDiffers) {
        }) {
     Kernel k = kernel(body);
     ASSERT_TRUE(k.run()) << k.error;
-    EXPECT_TRUE(k.finds(FindingKind::Race, "what another writes")) << body;
+    EXPECT_TRUE(k.finds(FindingKind::Race, "memory that another thread writes"))
+        << body;
   }
 }
 
@@ -59,7 +60,8 @@ TEST(Store, WarpsMayWriteTheSame) {
   EXPECT_TRUE(k.runClean()) << k.error;
   Kernel other = kernel("shr.u32 %r1, %r0, 5; st.shared.u32 [s], %r1;", 64);
   ASSERT_TRUE(other.run()) << other.error;
-  EXPECT_TRUE(other.finds(FindingKind::Race, "what another writes"));
+  EXPECT_TRUE(
+      other.finds(FindingKind::Race, "memory that another thread writes"));
 }
 
 // Two instructions are another matter: a race, which is benign of one value and
@@ -70,13 +72,14 @@ TEST(Store, InstructionsMayNot) {
                       "@!%p0 st.shared.u32 [s], %r1;");
   ASSERT_TRUE(two.run()) << two.error;
   ASSERT_EQ(two.findings.size(), 1u) << two.told();
-  EXPECT_TRUE(two.finds(FindingKind::BenignRace, "the value that another"))
+  EXPECT_TRUE(two.finds(FindingKind::BenignRace, "the same value that another"))
       << two.told();
   Kernel differ = kernel("mov.u32 %r1, 7; setp.lt.u32 %p0, %r0, 16;"
                          "@%p0 st.shared.u32 [s], %r1;"
                          "@!%p0 st.shared.u32 [s], 8;");
   ASSERT_TRUE(differ.run()) << differ.error;
-  EXPECT_TRUE(differ.finds(FindingKind::Race, "what another writes"))
+  EXPECT_TRUE(
+      differ.finds(FindingKind::Race, "memory that another thread writes"))
       << differ.told();
   Kernel blocks = kernel("mov.u32 %r1, 7; mov.u32 %r2, %ctaid.x;"
                          "setp.eq.u32 %p0, %r2, 0;"
@@ -84,7 +87,8 @@ TEST(Store, InstructionsMayNot) {
                          "@!%p0 st.global.u32 [%rd0], %r1;");
   blocks.grid = 2;
   ASSERT_TRUE(blocks.run()) << blocks.error;
-  EXPECT_TRUE(blocks.finds(FindingKind::Race, "what another writes"))
+  EXPECT_TRUE(
+      blocks.finds(FindingKind::Race, "memory that another thread writes"))
       << blocks.told();
 }
 
@@ -109,7 +113,7 @@ TEST(Store, ReadersWait) {
                     "setp.eq.u32 %p0, %r0, 9; @%p0 ld.shared.u32 %r2, [s];"
                     "@%p0 st.global.u32 [%rd0], %r2;");
   ASSERT_TRUE(k.run()) << k.error;
-  EXPECT_TRUE(k.finds(FindingKind::Race, "what another writes"));
+  EXPECT_TRUE(k.finds(FindingKind::Race, "memory that another thread writes"));
   Kernel waits = kernel("mov.u32 %r1, 7; st.shared.u32 [s], %r1;"
                         "bar.warp.sync -1;"
                         "setp.eq.u32 %p0, %r0, 9; @%p0 ld.shared.u32 %r2, [s];"

@@ -158,8 +158,9 @@ TEST(Streams, KernelsThatRunTogetherMayRace) {
   EXPECT_EQ(told(d.launch(*one, "careless", {4})), "");
   EXPECT_EQ(told(d.launch(*two, "tell", {7})), "");
   std::string error = told(one->synchronize());
-  EXPECT_NE(error.find("race: careless: reads what another writes"),
-            std::string::npos)
+  EXPECT_NE(
+      error.find("race: careless: reads memory that another thread writes"),
+      std::string::npos)
       << error;
   EXPECT_NE(error.find("of kernel tell"), std::string::npos) << error;
   EXPECT_EQ(d.word(4), 7u);

@@ -402,7 +402,8 @@ TEST(TensorCopy, Reduces) {
                                coordinates(bytes.start) + ", [%r1];\n" + done);
   k.array(noise(bytes.boxBytes())).map(bytes.t, 0);
   ASSERT_TRUE(k.run());
-  EXPECT_TRUE(k.finds(FindingKind::InvalidOperation, "no such reduction"));
+  EXPECT_TRUE(k.finds(FindingKind::InvalidOperation,
+                      "does not support this reduction"));
 }
 
 // ---- races
@@ -414,7 +415,8 @@ TEST(TensorCopy, LoadsAreWaitedFor) {
       kernel(plain, expect(2048) + load(plain) + sync + words(dump, plain));
   k.output<uint8_t>(2048).map(plain.t, 0);
   ASSERT_TRUE(k.run());
-  EXPECT_TRUE(k.finds(FindingKind::Race, "reads what another writes"));
+  EXPECT_TRUE(
+      k.finds(FindingKind::Race, "reads memory that another thread writes"));
   // A second load into a buffer that others read needs them to be done.
   std::string second = expect(2048) + load(plain) + wait + words(dump, plain);
   std::string again = expect(2048) + load(plain) +
@@ -426,8 +428,8 @@ TEST(TensorCopy, LoadsAreWaitedFor) {
   Kernel bad = kernel(plain, second + again);
   bad.block = 64;
   bad.output<uint8_t>(2048).map(plain.t, 0);
-  EXPECT_TRUE(
-      bad.findsSometimes(FindingKind::Race, "writes what another reads"))
+  EXPECT_TRUE(bad.findsSometimes(FindingKind::Race,
+                                 "writes memory that another thread reads"))
       << bad.told();
 }
 
@@ -463,10 +465,10 @@ TEST(TensorCopy, ChecksWhatItIsGiven) {
       {"cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::"
        "bytes [%r1], [%rd2, {0, 0, 0}], [%r2];",
        FindingKind::InvalidOperation,
-       "rank is 2, but the instruction is of 3 dimensions"},
+       "rank is 2, but the instruction has 3 dimensions"},
       {"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::"
        "bytes [%r1+64], [%rd2, {0, 0}], [%r2];",
-       FindingKind::Misaligned, "no multiple of 128"},
+       FindingKind::Misaligned, "not a multiple of 128"},
       {"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::"
        "bytes [%r1+7168], [%rd2, {0, 0}], [%r2];",
        FindingKind::OutOfBounds, "outside of shared memory"},
@@ -475,7 +477,7 @@ TEST(TensorCopy, ChecksWhatItIsGiven) {
        FindingKind::InvalidOperation, "cannot use its tensor map"},
       {"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::"
        "bytes [%r1], [%rd2+16, {0, 0}], [%r2];",
-       FindingKind::Misaligned, "no multiple of 64"},
+       FindingKind::Misaligned, "not a multiple of 64"},
       {"cp.async.bulk.tensor.2d.global.shared::cta.bulk_group "
        "[%rd2, {0, 0}], [%r1]; cp.async.bulk.commit_group;"
        "cp.async.bulk.wait_group 0;",
@@ -498,7 +500,7 @@ TEST(TensorCopy, ChecksWhatItIsGiven) {
   k.body = begin + expect(2048) + load(larger) + wait;
   k.array(noise(4096)).output<uint8_t>(4).map(larger.t, 0);
   ASSERT_TRUE(k.run()) << k.error;
-  EXPECT_TRUE(k.finds(FindingKind::OutOfBounds, "outside of all allocations"))
+  EXPECT_TRUE(k.finds(FindingKind::OutOfBounds, "outside of any allocation"))
       << k.told();
   // Rows that are shorter than the swizzle.
   Walk narrow{tensor(F32, {64, 16}, {16, 16}, 3), {0, 0}};
@@ -537,7 +539,7 @@ TEST(TensorCopy, RefusesWhatIsNotThere) {
       {"cp.reduce.async.bulk.tensor.2d.global.shared::cta.bulk_group" + outEnd,
        "8.8", "needs one of .and"},
       {"cp.async.bulk.tensor.2d.global.shared::cluster.bulk_group" + outEnd,
-       "8.8", "does not connect"},
+       "8.8", "cannot copy between these state spaces"},
   };
   for (auto &b : bad)
     expectRefused(b.text, b.version, b.why);

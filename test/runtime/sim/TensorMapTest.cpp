@@ -205,7 +205,8 @@ TEST(TensorMapReplace, MapsStayWhileCopiesReadThem) {
   EXPECT_TRUE(good.runClean(4)) << good.error;
   Kernel bad = kernel(describe() + publish + acquire + load + change + wait);
   ASSERT_TRUE(bad.run());
-  EXPECT_TRUE(bad.finds(FindingKind::Race, "writes what another reads"))
+  EXPECT_TRUE(
+      bad.finds(FindingKind::Race, "writes memory that another thread reads"))
       << bad.told();
 }
 
@@ -213,8 +214,7 @@ TEST(TensorMapReplace, SaysWhyAMapCannotBeUsed) {
   struct {
     std::string change, why;
   } bad[] = {
-      {replace("rank", "2"),
-       "rank is 3, but the instruction is of 2 dimensions"},
+      {replace("rank", "2"), "rank is 3, but the instruction has 2 dimensions"},
       {replace("rank", "6"), "rank is 7, expected 1 to 5"},
       {replace("box_dim", "0, 3"), "a row of the box has 12 bytes"},
       {replace("swizzle_mode", "1"), "a swizzle of 32 allows no more"},

@@ -186,7 +186,7 @@ TEST(Variables, LocalMemoryHasAnEnd) {
   Kernel k;
   k.body = "alloca.u64 %rd3, 600000;";
   ASSERT_TRUE(k.run()) << k.error;
-  EXPECT_TRUE(k.finds(FindingKind::OutOfBounds, "takes 600000 bytes of local"))
+  EXPECT_TRUE(k.finds(FindingKind::OutOfBounds, "allocates 600000 bytes of local"))
       << k.told();
   k.body = "stacksave.u64 %rd3; sub.u64 %rd3, %rd3, 8; stackrestore.u64 %rd3;";
   ASSERT_TRUE(k.run()) << k.error;

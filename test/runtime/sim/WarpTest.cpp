@@ -249,11 +249,11 @@ Kernel halves(uint32_t threads, const std::string &first,
 
 TEST(Barriers, WhoWaitsSaysForWhom) {
   Kernel k = halves(64, "bar.sync 2, 64;", "bar.sync 1;");
-  EXPECT_TRUE(k.finds(FindingKind::Deadlock,
-                      "waits for barrier 2, to which 32 of 64 threads"))
+  EXPECT_TRUE(
+      k.finds(FindingKind::Deadlock, "waits for barrier 2; 32 of 64 threads"))
       << k.told();
   EXPECT_TRUE(k.finds(FindingKind::Deadlock,
-                      "waits for barrier 1, to which 32 of all threads"))
+                      "waits for barrier 1; 32 of the CTA's threads"))
       << k.told();
 }
 
@@ -357,7 +357,8 @@ TEST(Calls, AnAliasIsItsFunction) {
 
 TEST(Barriers, LanesAtDifferentOnesDiverge) {
   Kernel k = halves(32, "bar.sync 0;", "bar.sync 0;");
-  EXPECT_TRUE(k.finds(FindingKind::DivergentBarrier, "other lanes wait"))
+  EXPECT_TRUE(k.finds(FindingKind::DivergentBarrier,
+                      "while other lanes of the warp wait elsewhere"))
       << k.told();
   EXPECT_FALSE(k.finds(FindingKind::Deadlock, "")) << k.told();
 }
@@ -365,7 +366,7 @@ TEST(Barriers, LanesAtDifferentOnesDiverge) {
 // PTX ISA 9.7.13.1: bar.red is not mixed with bar.sync at one barrier.
 TEST(Barriers, ReducingAndNotReducingDoNotMix) {
   Kernel k = halves(64, "bar.sync 1;", "bar.red.popc.u32 %r1, 1, %p0;");
-  EXPECT_TRUE(k.finds(FindingKind::DivergentBarrier, "to barrier 1"))
+  EXPECT_TRUE(k.finds(FindingKind::DivergentBarrier, "at barrier 1 with"))
       << k.told();
 }
 

@@ -34,7 +34,7 @@
 // MOST163: 'mgpuLaunchKernel' failed: {{.*}}166912
 // MOST99: 'mgpuLaunchKernel' failed: {{.*}}101376
 // TARGET: 'mgpuModuleLoadJIT' failed: {{.*}}sm_90a{{.*}}sm_80
-// NAME: failed: no simulated target 'sm_42'
+// NAME: failed: unknown simulated target 'sm_42'
 // DRIVER: failed: {{.*}}libcuda.so.1
 
 module attributes {gpu.container_module} {
