@@ -44,8 +44,8 @@ struct BufferUse {
   enum Access {
     Read,
     Update,    ///< read and written
-    Overwrite, ///< written; element i may take the place of the old element i
-    Fill       ///< written whatever was there
+    Overwrite, ///< written, never read; bound in place
+    Fill       ///< written only: an output of the kernel, no argument
   };
   ParameterBuffer buffer;
   Access access;

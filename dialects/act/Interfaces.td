@@ -97,8 +97,8 @@ def Act_ParameterEffectOpInterface : OpInterface<"ParameterEffectOpInterface"> {
     }], "::llvm::SmallVector<::act::BufferUse>", "getBufferUses", (ins)>,
     InterfaceMethod<[{
       Emits the op as linalg. `types` has the plain type of each buffer used,
-      `buffers` its old contents (null for `Fill`), `operands` the converted
-      operands. Appends to `next` the new contents of each buffer that is
+      `buffers` its old contents (null for `Fill`; for `Overwrite` only their
+      type may be used), `operands` the converted operands. Appends to `next` the new contents of each buffer that is
       written, and to `results` the op's results.
     }], "void", "lowerEffect",
       (ins "::mlir::OpBuilder &":$builder,

@@ -33,7 +33,8 @@ static LinalgBuilder::Input scalarInput(LinalgBuilder &l, Value tensor) {
   return l.at(l.reshape(tensor, {}), {});
 }
 
-// The value, which keeps the sum in its own type only if there is no master.
+// With a master copy the parameter is only written; without one it is what is
+// updated.
 static BufferUse::Access accessOfParameter(bool master) {
   return master ? BufferUse::Overwrite : BufferUse::Update;
 }
@@ -52,7 +53,7 @@ SmallVector<BufferUse> AdamWOp::getBufferUses() {
 // Adam with decoupled weight decay (Loshchilov and Hutter, ICLR 2019), in the
 // order of operations of torch.optim.AdamW: the weight decays before it is
 // updated, and eps is added after the correction of v.
-void AdamWOp::lowerEffect(OpBuilder &b, ArrayRef<RankedTensorType> types,
+void AdamWOp::lowerEffect(OpBuilder &b, ArrayRef<RankedTensorType>,
                           ArrayRef<Value> buffers, ValueRange operands,
                           SmallVectorImpl<Value> &next,
                           SmallVectorImpl<Value> &) {
@@ -110,7 +111,7 @@ SmallVector<BufferUse> SgdOp::getBufferUses() {
   return uses;
 }
 
-void SgdOp::lowerEffect(OpBuilder &b, ArrayRef<RankedTensorType> types,
+void SgdOp::lowerEffect(OpBuilder &b, ArrayRef<RankedTensorType>,
                         ArrayRef<Value> buffers, ValueRange operands,
                         SmallVectorImpl<Value> &next,
                         SmallVectorImpl<Value> &) {
@@ -138,7 +139,7 @@ SmallVector<BufferUse> AccumulateOp::getBufferUses() {
 }
 
 // Rounds to the gradient's type.
-void AccumulateOp::lowerEffect(OpBuilder &b, ArrayRef<RankedTensorType> types,
+void AccumulateOp::lowerEffect(OpBuilder &b, ArrayRef<RankedTensorType>,
                                ArrayRef<Value> buffers, ValueRange operands,
                                SmallVectorImpl<Value> &next,
                                SmallVectorImpl<Value> &) {
@@ -167,8 +168,7 @@ SmallVector<BufferUse> GradSquareSumOp::getBufferUses() {
 
 // In two steps, so that the first can run in parallel: the squares of every
 // row (all dimensions but the last are rows), then the sum and those, in order.
-void GradSquareSumOp::lowerEffect(OpBuilder &b,
-                                  ArrayRef<RankedTensorType> types,
+void GradSquareSumOp::lowerEffect(OpBuilder &b, ArrayRef<RankedTensorType>,
                                   ArrayRef<Value> buffers, ValueRange operands,
                                   SmallVectorImpl<Value> &,
                                   SmallVectorImpl<Value> &results) {

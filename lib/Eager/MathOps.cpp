@@ -21,7 +21,7 @@ Tensor add(const Tensor &a, const Tensor &b) {
   return out;
 }
 
-// Allocates nothing; only the moment passes.
+// Allocates nothing, but is an operator: the log's clock advances.
 void addInPlace(const Tensor &, const Tensor &) { ++session->log->now; }
 
 // The result is a new tensor on the same storage: the node changes, the bytes

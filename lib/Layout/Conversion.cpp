@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Classifies a conversion and schedules shuffles, as Conversion.h describes.
-// The code that uses shared memory is not here: Shared.h chooses its layout.
+// Conversions through shared memory need only a layout: see Shared.h.
 #include "act/Layout/Conversion.h"
 #include <algorithm>
 #include <numeric>

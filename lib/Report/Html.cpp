@@ -142,12 +142,14 @@ std::string whatIf(const MemoryReport &r) {
   for (const PolicyFit &p : w.policies) {
     body += "<tr><td>" + escaped(p.policy) + "</td>";
     for (const LargestFit &l : p.largest)
-      body += "<td class=\"number\">" +
-              (l.size ? std::to_string(l.size) : "none") +
-              "</td><td class=\"number\">" +
-              (l.size ? humanBytes(reserved ? l.reserved : l.bytes) : "") +
-              (l.again ? fmt::format(", recompute +{:.1f} %", *l.again) : "") +
-              "</td>";
+      body +=
+          "<td class=\"number\">" + (l.size ? std::to_string(l.size) : "none") +
+          "</td><td class=\"number\">" +
+          (l.size ? humanBytes(reserved ? l.reserved : l.bytes) : "") +
+          (l.again ? fmt::format(", recompute +{:.1f} %", *l.again) : "") +
+          (l.cut ? fmt::format(", searched up to {} tokens", mostBudgetTokens)
+                 : "") +
+          "</td>";
     body += "</tr>";
   }
   return "<section id=\"what-if\"><h2>What fits on a card of " +

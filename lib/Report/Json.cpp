@@ -161,6 +161,8 @@ Json whatIfJson(const WhatIf &w) {
       }
       if (l.again)
         fit["recompute_percent"] = *l.again;
+      if (l.cut)
+        fit["searched_tokens"] = mostBudgetTokens;
     }
     policies.push_back(
         {{"policy", p.policy}, {"largest", largest}, {"curve", p.curve}});

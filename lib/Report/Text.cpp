@@ -452,14 +452,16 @@ std::string whatIfText(const MemoryReport &r) {
     }
   }
   std::string budgets;
-  for (const LargestFit &l : policies.back().largest)
+  for (const LargestFit &l : policies.back().largest) {
     if (l.again)
       budgets += fmt::format("  a budget of the card at {} = {}: recompute "
                              "+{:.2f} %\n",
                              l.letter, l.size, *l.again);
-    else if (policies.back().policy == "budget" && l.size)
-      budgets += fmt::format("  budgets are searched up to {} tokens\n",
-                             exact(mostBudgetTokens));
+    if (l.cut)
+      budgets += fmt::format("  budgets are searched up to {} tokens, so not "
+                             "for a larger {}\n",
+                             exact(mostBudgetTokens), l.letter);
+  }
   std::string others;
   for (const LargestFit &l : policies.front().largest)
     if (auto it = r.letters.find(l.letter); it != r.letters.end())

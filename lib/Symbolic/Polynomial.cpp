@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sums of monomials. An overflow is remembered and not reported at once, so
-// that arithmetic needs no error paths; who evaluates or prints gets the error.
+// that arithmetic needs no error paths; evaluating or printing returns it.
 #include "act/Symbolic/Polynomial.h"
 #include <algorithm>
 #include <limits>

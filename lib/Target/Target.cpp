@@ -48,31 +48,29 @@ unsigned long smOf(const std::string &device) {
 } // namespace
 
 const std::vector<Target> &act::allTargets() {
-  static const std::vector<Target> targets = {
-      {"sm_80",
-       80,
-       0,
-       limits(163, 164, 64, 32),
-       {},
-       card("A100 80GB SXM", 108, 1.41, 312e12, 19.5e12, 2.039e12, 31.5e9)},
-      {"sm_86",
-       86,
-       0,
-       limits(99, 100, 48, 16),
-       {},
-       card("RTX 3090", 82, 1.695, 71e12, 35.6e12, 0.936e12, 31.5e9)},
-      {"sm_89",
-       89,
-       0,
-       limits(99, 100, 48, 24),
-       {true},
-       card("RTX 4090", 128, 2.52, 165.2e12, 82.6e12, 1.008e12, 31.5e9)},
-      {"sm_90a",
-       90,
-       'a',
-       limits(227, 228, 64, 32),
-       {true, true, true, true},
-       card("H100 SXM", 132, 1.83, 989.4e12, 66.9e12, 3.35e12, 63e9)}};
+  static const std::vector<Target> targets = [] {
+    TargetFeatures ada;
+    ada.float8Products = true;
+    TargetFeatures hopper = ada;
+    hopper.bulkCopies = hopper.wgmma = hopper.suspendsAtMbarriers = true;
+    return std::vector<Target>{
+        {"sm_80",
+         80,
+         0,
+         limits(163, 164, 64, 32),
+         {},
+         card("A100 80GB SXM", 108, 1.41, 312e12, 19.5e12, 2.039e12, 31.5e9)},
+        {"sm_86",
+         86,
+         0,
+         limits(99, 100, 48, 16),
+         {},
+         card("RTX 3090", 82, 1.695, 71e12, 35.6e12, 0.936e12, 31.5e9)},
+        {"sm_89", 89, 0, limits(99, 100, 48, 24), ada,
+         card("RTX 4090", 128, 2.52, 165.2e12, 82.6e12, 1.008e12, 31.5e9)},
+        {"sm_90a", 90, 'a', limits(227, 228, 64, 32), hopper,
+         card("H100 SXM", 132, 1.83, 989.4e12, 66.9e12, 3.35e12, 63e9)}};
+  }();
   return targets;
 }
 
@@ -87,9 +85,7 @@ const Target *act::findTarget(const std::string &name) {
   return nullptr;
 }
 
-Result<const Target *> act::targetNamed(const std::string &name) {
-  if (const Target *found = findTarget(name))
-    return found;
+std::string act::targetNames() {
   std::string names;
   const std::vector<Target> &all = allTargets();
   for (const Target &t : all)
@@ -97,7 +93,13 @@ Result<const Target *> act::targetNamed(const std::string &name) {
               : &t == &all.back() ? " or "
                                   : ", ") +
              std::string(t.name);
-  return Error{"unknown target '" + name + "', expected " + names, ""};
+  return names;
+}
+
+Result<const Target *> act::targetNamed(const std::string &name) {
+  if (const Target *found = findTarget(name))
+    return found;
+  return Error{"unknown target '" + name + "', expected " + targetNames(), ""};
 }
 
 const Target *act::newestTargetFor(const std::string &device) {

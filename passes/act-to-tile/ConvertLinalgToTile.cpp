@@ -464,7 +464,7 @@ LogicalResult KernelOfFunction::addUp(Value result, const Summed &to) {
     sum.getReductionDims(over);
   if (!sum || over.size() != 1 || !factorsOf(sum))
     return emitError(result.getLoc(),
-                     "is added to, but is not a sum of products");
+                     "this result is added to memory, but is not a sum of products");
   SmallVector<int> along = loopsAlong(sum, grid);
   int d = along[over[0]];
   if (d < 0 || place[d].axis < 0)
@@ -506,7 +506,7 @@ LogicalResult KernelOfFunction::addUp(Value result, const Summed &to) {
 FailureOr<BlockValue> KernelOfFunction::addendOf(Value sum) {
   auto op = sum.getDefiningOp<linalg::GenericOp>();
   if (!op)
-    return emitError(sum.getLoc(), "has parts, but is not a sum");
+    return emitError(sum.getLoc(), "this result is summed from parts, but is not a sum");
   Place loops;
   for (int d : loopsAlong(op, grid)) {
     if (d < 0)
@@ -556,7 +556,7 @@ LogicalResult KernelOfFunction::goOverRows() {
   if (grid.blocks.size() < 2 || grid.blocks.back() == 1 ||
       grid.countOf(grid.blocks.size() - 1) > 1)
     return emitError(f.getLoc(),
-                     "sums up rows, but no program has a whole row");
+                     "this function sums up rows, but no program has a whole row");
   int64_t all = grid.programs(),
           programs = kernel->getAttrOfType<DenseI64ArrayAttr>(gridName)
                          .asArrayRef()[0],

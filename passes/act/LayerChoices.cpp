@@ -234,7 +234,7 @@ bool above(const MeasuredRun &a, const MeasuredRun &b) {
          x.working >= y.working + y.saved * (m / n - 1);
 }
 
-// Of equals the first one stays.
+// Of two equal runs, the first is kept.
 void keepFrontier(std::vector<MeasuredRun> &runs) {
   std::vector<MeasuredRun> kept;
   for (size_t i = 0; i < runs.size(); ++i) {

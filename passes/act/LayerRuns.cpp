@@ -180,8 +180,8 @@ void Writer::write(ArrayRef<LayerRun> runs) {
   bool reverse = forward.getReverse();
   OpBuilder b(forward);
   Location loc = forward.getLoc();
-  // The letter of the count, L, names all layers. Of a part of them it would be
-  // wrong in formulas.
+  // The letter of the count, L, names all layers. For only some of them it
+  // would be wrong in formulas.
   std::string letter =
       runs.size() == 1 && runs[0].layers == int64_t(forward.getCount())
           ? forward.getLetter().str()

@@ -32,8 +32,8 @@ Result<Rates> act::parseRates(const std::string &text) {
     if (good(second, rates.bytes) && second.ptr == end)
       return rates;
   }
-  return Error{"remat rates '" + text +
-                   "': expected sm_80, sm_86, sm_89, sm_90a or FLOPS:BYTES, "
+  return Error{"remat rates '" + text + "': expected " + targetNames() +
+                   ", or FLOPS:BYTES, "
                    "both per second, "
                    "such as 312e12:2.0e12",
                ""};

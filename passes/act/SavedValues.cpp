@@ -243,8 +243,8 @@ Value LayerRewriter::copyOf(Value value, Operation *before) {
       def && chosen->contains(def) &&
       !(keepStatistics && cast<OpResult>(value).getResultNumber() > 0 &&
         llvm::is_contained(saved, value));
-  // A chosen op's result is known as an argument as long as it was saved. That
-  // argument is what is to be dropped.
+  // If a chosen op's result was saved, it maps to an argument. That argument
+  // is about to be dropped, so it must not be used.
   if (Value known = inBackward.lookup(value)) {
     if (!again || !isa<BlockArgument>(known))
       return known;

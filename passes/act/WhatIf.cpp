@@ -342,16 +342,22 @@ FailureOr<report::PolicyFit> budgetRow(ModuleOp module,
     for (const report::PolicyFit &p : others.policies)
       if (p.largest[i].size > best.size)
         best = p.largest[i];
-    const int64_t most =
-        std::min(plain.positions(best.letter),
-                 report::mostBudgetTokens / plain.tokensPer(best.letter));
-    if (best.size >= most) {
+    const int64_t last = plain.positions(best.letter);
+    const int64_t searched =
+        report::mostBudgetTokens / plain.tokensPer(best.letter);
+    auto isCut = [&](const LargestFit &fit) {
+      return searched < last && fit.size + fit.step > searched;
+    };
+    if (isCut(best)) {
+      best.cut = true;
       out.largest.push_back(best);
       continue;
     }
-    auto fit = largestUnderBudget(*grad, question, best, most);
+    auto fit =
+        largestUnderBudget(*grad, question, best, std::min(last, searched));
     if (failed(fit))
       return failure();
+    fit->cut = isCut(*fit);
     out.largest.push_back(*fit);
   }
   return out;

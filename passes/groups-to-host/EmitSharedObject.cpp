@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// LLVM for the host, and a linker. The kernel ABI allows no allocation and no
-// runtime library, so undefined symbols are checked before linking: an
+// LLVM for the host, and a linker. The kernel ABI allows only functions
+// of libc and libm that neither allocate nor print. Symbols are checked: an
 // unexpected call is an error here, not where the object is loaded.
 #include "passes/groups-to-host/EmitSharedObject.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

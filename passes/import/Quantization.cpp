@@ -89,8 +89,8 @@ Status checkSkipped(const hf::ModelConfig &c) {
           return names(entry, head).all;
         }))
       return Error{"leaves out " + head.str() +
-                       ", which would then be in 4 bits, but only the layers' "
-                       "weights can be; expected it in the list, or null",
+                       ", which would then be quantised to 4 bits, but only the layers' "
+                       "weights can be; add it to the list, or set the list to null",
                    skipField};
   for (const LayerLinear &l : layerLinears(c)) {
     bool whole;

@@ -4,6 +4,7 @@
 // at an instruction that it cannot select, so an unknown operation must be an
 // error before it gets there. A new instruction needs a row here.
 #include "passes/tile-to-nvvm/TargetTable.h"
+#include "act/Target/Target.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "llvm/ADT/StringSet.h"
@@ -207,10 +208,10 @@ std::string whyNotInstruction(StringRef chip, StringRef name) {
   if (!found)
     return "is not among the instructions that are known to compile for " +
            chip.str();
-  bool own = chip.ends_with("a");
-  unsigned sm = 0;
-  StringRef digits = chip.drop_front(3);
-  digits.consumeInteger(10, sm);
+  const Target *target = findTarget(chip.str());
+  assert(target && "passes check their target first");
+  const bool own = target->suffix;
+  const unsigned sm = target->sm;
   if (found->only ? sm == found->sm && own : sm >= found->sm)
     return "";
   return "needs sm_" + std::to_string(found->sm) + (found->only ? "a" : "") +

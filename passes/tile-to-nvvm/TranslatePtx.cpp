@@ -218,7 +218,7 @@ std::optional<std::string> survive(llvm::function_ref<void()> body) {
   llvm::CrashRecoveryContext context;
   if (context.RunSafely(body))
     return std::nullopt;
-  return fatalMessage.empty() ? "it crashes" : fatalMessage;
+  return fatalMessage.empty() ? "LLVM crashed without a message" : fatalMessage;
 }
 
 } // namespace

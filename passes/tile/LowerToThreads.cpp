@@ -259,16 +259,18 @@ int64_t bitsHeld(Value v) {
 /// Warns of spills. Loop-carried values occupy registers all at once. So do
 /// values needed again after a block reduction, though some of these can be
 /// reloaded. The warning comes if the former exceed a thread's registers, or
-/// the latter exceed them by half. The program's threads share 64K registers of
-/// 32 bits, at most 255 each.
-void warnOfSpills(gpu::GPUFuncOp kernel) {
+/// the latter exceed them by half. The program's threads share the registers of
+/// an SM.
+void warnOfSpills(gpu::GPUFuncOp kernel, const act::TargetLimits &limits) {
   ScheduleAttr schedule = getSchedule(kernel);
-  int64_t most = std::min<int64_t>(255, 65536 / schedule.getThreads());
+  int64_t most = std::min<int64_t>(
+      limits.registersPerThread, limits.registersPerSm / schedule.getThreads());
   auto warn =
       [&](Operation *op, StringRef what, int64_t bits) {
         op->emitWarning(what)
-            << " blocks of which each thread of " << schedule.getWarps()
-            << " warps holds " << bits / 32 << " registers, of " << most
+            << " blocks that take " << bits / 32
+            << " registers of each thread of " << schedule.getWarps()
+            << " warps, which has " << most
             << ": some of them spill; use more warps or smaller blocks";
       };
   bool warned = false;
@@ -317,7 +319,7 @@ LogicalResult LowerToThreads::lower(gpu::GPUFuncOp kernel,
                               "tile.roles; run --tile-assign-roles first");
   if (failed(checkRegisters(kernel)))
     return failure();
-  warnOfSpills(kernel);
+  warnOfSpills(kernel, gpu.limits);
   sinkRandomNumbers(kernel);
   DataFlowSolver ranges;
   if (failed(findRanges(ranges, kernel)))

@@ -203,7 +203,7 @@ std::vector<Finding> Cluster::waits(FindingKind kind) const {
             : polls && f.mbarrier
                 ? "waits for " + f.mbarrier->describe(f.mbarrierPhase)
             : polls ? "waits for " + std::string(f.polled)
-                    : "spins in a loop that no other thread ends";
+                    : "spins in a loop that no other thread can end";
         uint64_t address = f.waitingFor ? f.waitingAddress
                            : polls      ? f.polledAddress
                                         : 0;

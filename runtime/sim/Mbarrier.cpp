@@ -243,7 +243,7 @@ bool arriveOn(const Context &c, const Instruction &at, unsigned lane,
     m.observed = true; // said once
     bad("arrives in phase " + std::to_string(m.phase) +
         " of an mbarrier before any wait observed the end of phase " +
-        std::to_string(m.phase - 1) + " end");
+        std::to_string(m.phase - 1));
   }
   m.arrived = c.warp.epoch(OwnThread, lane, c.warp.tick);
   m.arrivedSite = at.site;

@@ -185,7 +185,10 @@ private:
   std::unique_ptr<std::mutex[]> locks; // striped; null when not concurrent
   DefinedBytes defined;
   uint64_t changeCount = 0; // not maintained when concurrent
-  void changed() { changeCount += !locks; }
+  void changed() {
+    if (!locks)
+      ++changeCount;
+  }
   std::unique_lock<std::mutex> lockOf(uint64_t offset) const;
   template <typename Run>
   void byStretch(uint64_t offset, uint64_t bytes, const Run &run) const;

@@ -201,7 +201,7 @@ Result<std::unique_ptr<Event>> SimExecutor::createEvent() {
 Result<TensorMap> SimExecutor::encodeTensorMap(const TiledTensor &tensor) {
   if (facts.sm < 90)
     return Error{"device " + facts.name +
-                     " does not support tensor maps, sm_90 does",
+                     " does not support tensor maps, which need sm_90 or higher",
                  ""};
   return runtime::encodeTensorMap(tensor);
 }

@@ -19,16 +19,18 @@ struct LargestFit {
   int64_t size = 0;  // 0: not even one step fits
   int64_t bytes = 0; // total peak at that size, of the program written out
   /// Total peak at the next size; nothing if there is no such program (out of
-  /// positions).
+  /// positions), or if the search ended there (`cut`).
   std::optional<int64_t> nextBytes;
   /// With an allocator: the bytes reserved at both sizes, which have to fit.
   int64_t reserved = 0, nextReserved = 0;
   /// With a budget: the time of recomputation there, in percent of the step.
   /// Nothing where budgets were not searched: the size is the best policy's.
   std::optional<double> again;
+  /// The search for a budget ended at mostBudgetTokens: more may fit.
+  bool cut = false;
 };
 
-/// Budgets are searched up to so many tokens of a batch. A fused loss has a
+/// Budgets are searched up to this many tokens in a batch. A fused loss has a
 /// launch for each chunk of rows, and beyond this a plan takes minutes.
 constexpr int64_t mostBudgetTokens = int64_t(1) << 20;
 

@@ -19,9 +19,9 @@ namespace act {
 struct TargetLimits {
   int64_t sharedBytesPerBlock; ///< with the opt-in of large kernels
   int64_t sharedBytesPerSm;
-  int64_t registersPerSm = 65536;
-  int64_t registersPerThread = 255;
-  int64_t threadsPerBlock = 1024;
+  int64_t registersPerSm;
+  int64_t registersPerThread;
+  int64_t threadsPerBlock;
   int64_t warpsPerSm;
   int64_t blocksPerSm;
 };
@@ -63,6 +63,8 @@ struct Target {
 
 /// From the oldest to the newest.
 const std::vector<Target> &allTargets();
+/// "sm_80, sm_86, sm_89 or sm_90a", for messages.
+std::string targetNames();
 /// sm_80, sm_86, sm_89 or sm_90a; null for any other name.
 const Target *findTarget(const std::string &name);
 /// The same, with an error that names the targets there are.

@@ -129,7 +129,7 @@ Step enter(Context &c, const Instruction &i, uint32_t lanes, uint64_t callee) {
                "' with the wrong number of arguments or results");
   FrameRef frame = c.warp.newFrame(f, c.fragment.frame);
   if (!frame)
-    return bad("calls too deep: local memory is exhausted");
+    return bad("nests calls too deeply: local memory is exhausted");
   frame->returnPc = c.fragment.pc + 1;
   frame->call = &i;
   for (uint32_t left = lanes; left; left &= left - 1) {

@@ -358,7 +358,7 @@ void decodeLop3(Decoder &d) {
     d.require(70, 82);
     const ptx::Operand &pair = d.operand(0);
     if (pair.kind != ptx::Operand::PredPair || pair.elements.size() != 2)
-      return d.fail("'" + d.tree().spelling() + "' expects d|p as result");
+      return d.fail("'" + d.tree().spelling() + "' expects a result of the form d|p (a register and a predicate)");
     d.begin(&lop3Predicate, Class::Logic);
     d.result(pair.elements[0], Type::B32);
     for (unsigned s = 1; s <= 3; ++s)

@@ -396,7 +396,7 @@ void takeSpace(Decoder &d, Access &a) {
   else if (a.instruction == St)
     allowed = a.space != Space::Const && !entry;
   if (!allowed)
-    d.fail("'" + d.tree().spelling() + "' does not take its state space");
+    d.fail("'" + d.tree().spelling() + "' does not support this state space");
 }
 
 void takeCacheWords(Decoder &d, Access &a) {
@@ -493,7 +493,7 @@ void decodeTransfer(Decoder &d, uint8_t instruction) {
   if (isStore)
     d.passes(firstValue);
   if (!isStore && d.isSink(valueAt))
-    d.fail("'" + d.tree().spelling() + "' needs a register for what it reads");
+    d.fail("'" + d.tree().spelling() + "' needs a destination register, not '_'");
   if (access.hasPolicy)
     d.source(2, Type::B64);
   t.move = moverOf(t, isStore);
@@ -516,7 +516,7 @@ Step nothing(Context &, const Instruction &) { return Step::Next; }
 void takeAddress(Decoder &d, size_t index, Space space,
                  std::initializer_list<Space> allowed) {
   if (std::find(allowed.begin(), allowed.end(), space) == allowed.end())
-    d.fail("'" + d.tree().spelling() + "' does not take its state space");
+    d.fail("'" + d.tree().spelling() + "' does not support this state space");
   Address(d, d.address(index), space);
 }
 

@@ -406,7 +406,7 @@ void decodeElect(Decoder &d) {
     return d.fail("'" + d.tree().spelling() + "' needs .sync");
   d.require(90, 80);
   if (d.operand(0).kind != Operand::PredPair)
-    return d.fail("'" + d.tree().spelling() + "' expects d|p as result");
+    return d.fail("'" + d.tree().spelling() + "' expects a result of the form d|p (a register and a predicate)");
   d.begin(&elect, Class::Shuffle);
   resultAndPredicate(d, Type::U32);
   d.source(1, Type::U32);

@@ -46,7 +46,7 @@
 // HOWMUCH: error: remat policy 'budget=fit' has no size; expected budget=fit:BYTES, or --device-memory=BYTES as well
 // UNIT: error: remat policy 'budget=24gb': expected bytes, plain or with a unit such as 24GB, 22.5GiB or 512MiB, found '24gb'
 // DEVUNIT: error: remat device memory: expected bytes
-// RATES: error: remat rates 'fast': expected sm_80, sm_86, sm_89, sm_90a or FLOPS:BYTES
+// RATES: error: remat rates 'fast': expected sm_80, sm_86, sm_89 or sm_90a, or FLOPS:BYTES
 // EFFORT: error: remat effort 1: expected 2 or more
 // TWICE: error: the module is already rematerialized, by policy 'budget=300'; policy 'layer' cannot be added to it
 

@@ -8,7 +8,7 @@ gpu.module @kernels {
     %c16 = arith.constant 16 : index
     %c64 = arith.constant 64 : index
     %zero = arith.constant dense<0.0> : tensor<256x128xf32>
-    // expected-warning@+1 {{carries blocks of which each thread of 4 warps holds 256 registers, of 255: some of them spill; use more warps or smaller blocks}}
+    // expected-warning@+1 {{carries blocks that take 256 registers of each thread of 4 warps, which has 255: some of them spill; use more warps or smaller blocks}}
     %sum = scf.for %k = %c0 to %c64 step %c16 iter_args(%acc = %zero) -> tensor<256x128xf32> {
       %a = tile.load %x[%c0 : 256, %k : 16] : !tile.view<256x64xbf16>
       %b = tile.load %y[%k : 16, %c0 : 128] : !tile.view<64x128xbf16>
@@ -48,7 +48,7 @@ gpu.module @kernels {
   gpu.func @rows(%x: !tile.view<1024x512xf32>, %y: !tile.view<1024x512xf32>) kernel attributes {tile.schedule = #tile.schedule<warps = 32>} {
     %c0 = arith.constant 0 : index
     %a = tile.load %x[%c0 : 1024, %c0 : 512] : !tile.view<1024x512xf32>
-    // expected-warning@+1 {{has behind it blocks of which each thread of 32 warps holds 512 registers, of 64: some of them spill; use more warps or smaller blocks}}
+    // expected-warning@+1 {{has behind it blocks that take 512 registers of each thread of 32 warps, which has 64: some of them spill; use more warps or smaller blocks}}
     %s = tile.reduce add %a axis 1 : tensor<1024x512xf32>
     %s1 = tile.expand_dims %s axis 1 : tensor<1024xf32>
     %sb = tile.broadcast %s1 : tensor<1024x1xf32> -> tensor<1024x512xf32>
