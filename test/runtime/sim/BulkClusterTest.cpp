@@ -103,10 +103,10 @@ TEST(BulkCluster, AnAsynchronousStoreIsOrderedByItsMbarrierAlone) {
   both.run();
   ASSERT_TRUE(both.finds(FindingKind::Race,
                          "writes memory that another thread writes"));
-  EXPECT_NE(both.told().find("counts of thread (9,0,0) of CTA"),
+  EXPECT_NE(both.told().find("mbarrier-tracked copy of thread (9,0,0) of CTA"),
             std::string::npos)
       << both.told();
-  EXPECT_NE(both.told().find("counts of thread (7,0,0) of CTA"),
+  EXPECT_NE(both.told().find("mbarrier-tracked copy of thread (7,0,0) of CTA"),
             std::string::npos)
       << both.told();
   // More bytes than expected, or fewer.
