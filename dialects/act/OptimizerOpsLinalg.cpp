@@ -33,18 +33,19 @@ static LinalgBuilder::Input scalarInput(LinalgBuilder &l, Value tensor) {
   return l.at(l.reshape(tensor, {}), {});
 }
 
-// With a master copy the parameter is only written; without one it is what is
-// updated.
-static BufferUse::Access accessOfParameter(bool master) {
-  return master ? BufferUse::Overwrite : BufferUse::Update;
+// The buffers of every update. With a master copy the parameter is only
+// written; without one it is what is updated.
+static SmallVector<BufferUse> usesOfUpdate(bool master) {
+  if (!master)
+    return {{ParameterBuffer::Parameter, BufferUse::Update},
+            {ParameterBuffer::Gradient, BufferUse::Read}};
+  return {{ParameterBuffer::Parameter, BufferUse::Overwrite},
+          {ParameterBuffer::Gradient, BufferUse::Read},
+          {ParameterBuffer::Master, BufferUse::Update}};
 }
 
 SmallVector<BufferUse> AdamWOp::getBufferUses() {
-  SmallVector<BufferUse> uses{
-      {ParameterBuffer::Parameter, accessOfParameter(getMaster())},
-      {ParameterBuffer::Gradient, BufferUse::Read}};
-  if (getMaster())
-    uses.push_back({ParameterBuffer::Master, BufferUse::Update});
+  SmallVector<BufferUse> uses = usesOfUpdate(getMaster());
   uses.push_back({ParameterBuffer::ExpAvg, BufferUse::Update});
   uses.push_back({ParameterBuffer::ExpAvgSq, BufferUse::Update});
   return uses;
@@ -103,12 +104,7 @@ void AdamWOp::lowerEffect(OpBuilder &b, ArrayRef<RankedTensorType>,
 }
 
 SmallVector<BufferUse> SgdOp::getBufferUses() {
-  SmallVector<BufferUse> uses{
-      {ParameterBuffer::Parameter, accessOfParameter(getMaster())},
-      {ParameterBuffer::Gradient, BufferUse::Read}};
-  if (getMaster())
-    uses.push_back({ParameterBuffer::Master, BufferUse::Update});
-  return uses;
+  return usesOfUpdate(getMaster());
 }
 
 void SgdOp::lowerEffect(OpBuilder &b, ArrayRef<RankedTensorType>,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads arrays in NumPy's format, versions 1.0 to 3.0. The header is a Python
-// dictionary, of which only the three known keys are accepted.
+// dictionary; only its three known keys are accepted.
 #include "act/File/MappedFile.h"
 #include "act/Npy/Npy.h"
 #include <cstring>

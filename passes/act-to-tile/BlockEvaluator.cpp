@@ -82,8 +82,8 @@ size_t BlockEvaluator::levelOf(const Place &place) const {
   return level;
 }
 
-// The same index arithmetic is asked for by every operand of a body, so results
-// are kept. A kept one may be in a loop that is closed by now; then it is made
+// Every operand of a body needs the same index arithmetic, so results are kept.
+// A kept one may be in a loop that is closed by now; then it is made
 // again.
 Value BlockEvaluator::once(StringRef name, Value x, Value y,
                            function_ref<Value()> make) {
@@ -358,7 +358,7 @@ FailureOr<BlockValue> BlockEvaluator::evaluate(Value tensor,
   Key key{tensor.getAsOpaquePointer(), {}};
   for (const Coordinate &c : place)
     key.second.push_back(c.key());
-  // Fused ops share operands, so the same block is asked for several times.
+  // Fused ops share operands, so they evaluate the same block several times.
   auto it = known.find(key);
   // A value computed inside a loop is not available outside it.
   if (it != known.end()) {

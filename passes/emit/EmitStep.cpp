@@ -157,44 +157,23 @@ private:
   std::map<Choice, size_t> loweredAt;
 };
 
-artifact::Role roleOf(ParameterBuffer buffer) {
-  switch (buffer) {
-  case ParameterBuffer::Parameter:
-    break;
-  case ParameterBuffer::Gradient:
-    return artifact::Role::Gradient;
-  case ParameterBuffer::Master:
-    return artifact::Role::Master;
-  case ParameterBuffer::ExpAvg:
-    return artifact::Role::ExpAvg;
-  case ParameterBuffer::ExpAvgSq:
-    return artifact::Role::ExpAvgSq;
-  }
-  llvm_unreachable("a parameter is no state");
-}
-
-/// A state is named after its parameter, with this behind it.
-StringRef suffixOf(ParameterBuffer buffer) {
-  switch (buffer) {
-  case ParameterBuffer::Parameter:
-    break;
-  case ParameterBuffer::Gradient:
-    return "grad";
-  case ParameterBuffer::Master:
-    return "master";
-  case ParameterBuffer::ExpAvg:
-    return "exp_avg";
-  case ParameterBuffer::ExpAvgSq:
-    return "exp_avg_sq";
-  }
-  llvm_unreachable("a parameter is no state");
-}
+/// The states of a parameter, in the order of the artifact. Each is named after
+/// the parameter, with `suffix` behind it.
+constexpr struct {
+  ParameterBuffer buffer;
+  artifact::Role role;
+  const char *suffix;
+} parameterStates[] = {
+    {ParameterBuffer::Gradient, artifact::Role::Gradient, "grad"},
+    {ParameterBuffer::Master, artifact::Role::Master, "master"},
+    {ParameterBuffer::ExpAvg, artifact::Role::ExpAvg, "exp_avg"},
+    {ParameterBuffer::ExpAvgSq, artifact::Role::ExpAvgSq, "exp_avg_sq"}};
 
 /// Lists parameters and their states. A layer's parameter becomes one entry per
 /// layer, as the checkpoint has it. The indices are the ones that operands name
 /// (`persistent`).
 void Emitter::parameters() {
-  // The buffers that ops use of each parameter, in the order of the enum.
+  // The buffers that ops use of each parameter.
   llvm::StringMap<std::set<ParameterBuffer>> used;
   module.walk([&](ParameterEffectOpInterface op) {
     auto &of = used[op.getParameterName().getValue()];
@@ -222,13 +201,14 @@ void Emitter::parameters() {
       // Frozen parameters, and those of inference, have no state.
       if (options.mode == "infer")
         continue;
-      for (ParameterBuffer buffer : used.lookup(op.getSymName())) {
-        if (buffer == ParameterBuffer::Parameter)
+      const std::set<ParameterBuffer> buffers = used.lookup(op.getSymName());
+      for (const auto &state : parameterStates) {
+        if (!buffers.count(state.buffer))
           continue;
-        stateIndex[{index, buffer}] = step.states.size();
-        step.states.push_back({p.name + "." + suffixOf(buffer).str(),
-                               tensorOf(bufferType(op, buffer)), roleOf(buffer),
-                               index});
+        stateIndex[{index, state.buffer}] = step.states.size();
+        step.states.push_back({p.name + "." + state.suffix,
+                               tensorOf(bufferType(op, state.buffer)),
+                               state.role, index});
       }
     }
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds the CUDA driver when a card is asked for. Nothing links against it, so
+// Finds the CUDA driver when a program opens a card. Nothing links against it, so
 // the same library runs on machines without one.
 #include "runtime/cuda/CudaDriver.h"
 #include <dlfcn.h>

@@ -34,8 +34,8 @@ bool Knowledge::knows(Epoch e, Reach reach) const {
   return false;
 }
 
-/// Only of what is known for all memory: a part with a narrower reach would
-/// need a closer look.
+/// Looks only at what is known for all memory. A part with a narrower reach
+/// would need a closer look.
 uint32_t Knowledge::leastTick(uint32_t cta, uint32_t first,
                               uint32_t agents) const {
   for (const Part &p : parts)

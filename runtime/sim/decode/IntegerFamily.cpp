@@ -233,8 +233,8 @@ void addWithCarry(Context &c, const Instruction &i, const T *a, const T *b,
   for (unsigned l = 0; l < 32; ++l) {
     T in = T(options & takesCarry ? c.frame.carry >> l & 1 : 0);
     T first, second;
-    // Two steps, each of which may carry: the sum of the operands, then the
-    // carry that comes in. At most one of them does. Subtraction uses the bit
+    // Two steps, and either may carry: the sum of the operands, then the carry
+    // that comes in. At most one of them does. Subtraction uses the bit
     // as a borrow.
     bool out = options & subtracts
                    ? bool(int(__builtin_sub_overflow(a[l], b[l], &first)) |
