@@ -19,3 +19,10 @@ python3 examples/three-modes.py
 echo
 echo "== $steps steps on Shakespeare, a letter at a time"
 bash examples/06-train-shakespeare/train.sh "$steps" build/shakespeare
+
+echo
+echo "== Above: the loss of $steps steps, and what the model writes after ROMEO:"
+echo "The tools are in build/bin, the model in build/shakespeare. Next, from README.md:"
+echo "  export PATH=$PWD/build/bin:\$PATH"
+echo "  act-import examples/models/llama-3.1-8b.json --batch 1 --seq 4096 --lora-rank 16 --lora-targets q,v --quantize nf4 -o build/8b.mlir"
+echo "  act-opt build/8b.mlir --fuse-attention --memory-report=what-if=24GB -o /dev/null"
