@@ -20,6 +20,16 @@ SIMPLE_COST(SoftmaxGradOp, getGrad, 4, Cheap)
 SIMPLE_COST(RopeTableOp, getCos, 3, Cheap)
 SIMPLE_COST(RopeOp, getInput, 3, Cheap)
 
+// A thread holds both halves of a head if the head's width is a multiple of 16.
+// Interleaved pairs are not halves.
+bool RopeOp::endsKernelOf(Operation *root) {
+  auto linear = dyn_cast<LinearOp>(root);
+  return linear && !linear.getLoraA() &&
+         !isa<NF4Type>(linear.getWeight().getType().getElementType()) &&
+         !getInterleaved() && !getHeadsFirst() &&
+         getInput().getType().getShape().back() % 16 == 0;
+}
+
 void RopeTableOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getCos(), "cos");
   setName(getSin(), "sin");

@@ -113,6 +113,7 @@ def Act_RopeTableOp : Act_Op<"rope_table", [Pure, AgreeingTypes<["Cos", "Sin"]>,
 }
 
 def Act_RopeOp : Act_Op<"rope", [Pure, Costed, LowerableToLinalg, Differentiable,
+    InKernels<["endsKernelOf", "getStages", "lowerStage", "getWorkspaceTypes"]>,
     AgreeingTypes<["Input", "Result"]>, TypeOf<"result", "input">, TypeOf<"sin", "cos">]> {
   let summary = "rotary position embedding";
   let description = [{
@@ -205,7 +206,7 @@ def Act_AttentionOp : Act_Op<"attention", [Pure, AttrSizedOperandSegments, Coste
 }
 
 def Act_AttentionGradOp : Act_Op<"attention_grad", [Pure, AttrSizedOperandSegments, NamesResults, Costed,
-    LowerableWithWorkspace]> {
+    LowerableToSums, InKernels<["getStages", "lowerStage", "getWorkspaceTypes"]>]> {
   let summary = "gradient of attention";
   let description = [{
     Recomputes the probabilities from q, k and the log-sum-exp, tile by tile

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The primitives of attention. AttentionLowering.cpp has the whole op, tiled.
+#include "dialects/act/KernelForm.h"
 #include "dialects/act/LinalgBuilder.h"
 #include <cmath>
 
@@ -66,8 +67,7 @@ LogicalResult CausalMaskOp::lowerToLinalg(OpBuilder &b, ValueRange,
   auto type = plainTensor(getResult().getType());
   LinalgBuilder l(b, getLoc(), {type});
   int64_t q = type.getRank() - 2, kv = q + 1;
-  int64_t shift =
-      getTopLeft() ? 0 : type.getDimSize(kv) - type.getDimSize(q);
+  int64_t shift = getTopLeft() ? 0 : type.getDimSize(kv) - type.getDimSize(q);
   results.push_back(l.map(
       type.getShape(), {}, b.getI1Type(), [&](Scalars &s, ValueRange) -> Value {
         // The key's distance past the last one that the query may see.
@@ -257,5 +257,43 @@ LogicalResult RopeOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
               return s.select(isFirst, first, second);
             });
   results.push_back(l.reshape(out, shape));
+  return success();
+}
+
+/// The value of another op of the group that a rope reads, before reshapes;
+/// null if it reads an operand of the group, or a view of one.
+static Value madeForRope(RopeOp rope) {
+  Value v = beforeReshapes(rope.getInput());
+  Operation *made = v.getDefiningOp();
+  return made && !isFree(made) && isa<GroupOp>(rope->getParentOp()) ? v
+                                                                    : Value();
+}
+
+// A GPU runs a product and its rope in one kernel. The host runs two: the first
+// hands the product over in a workspace.
+SmallVector<KernelStage> RopeOp::getStages(LinalgForm form) {
+  if (form == LinalgForm::Sums || !madeForRope(*this))
+    return {};
+  return {{KernelStage::Main}, {KernelStage::Last}};
+}
+
+SmallVector<RankedTensorType> RopeOp::getWorkspaceTypes() {
+  Value made = madeForRope(*this);
+  if (!made)
+    return {};
+  return {cast<RankedTensorType>(made.getType())};
+}
+
+LogicalResult RopeOp::lowerStage(StageBuilder &stage, unsigned number) {
+  if (number == 0) {
+    stage.write(0, stage.lookup(madeForRope(*this)));
+    return success();
+  }
+  SmallVector<Value> operands = stage.operands(*this), results;
+  LinalgBuilder l(stage.b, getLoc(), getInput().getType());
+  operands[0] = l.reshape(stage.read(0), getInput().getType().getShape());
+  if (failed(lowerToLinalg(stage.b, operands, results)))
+    return failure();
+  stage.set(getResult(), results[0]);
   return success();
 }

@@ -36,9 +36,6 @@ enum class CostClass {
   Effect     ///< changes persistent buffers
 };
 
-/// The persistent buffers of a parameter: itself, and what training keeps.
-enum class ParameterBuffer { Parameter, Gradient, Master, ExpAvg, ExpAvgSq };
-
 /// What an op does to one of them.
 struct BufferUse {
   enum Access {
@@ -51,6 +48,23 @@ struct BufferUse {
   Access access;
 };
 
+/// Which of its linalg forms an op is lowered to.
+enum class LinalgForm {
+  Tiles, ///< lowerToLinalg, for the host: attention in loops over tiles
+  Sums,  ///< lowerToSums, for --convert-linalg-to-tile: no loops
+};
+
+/// Where a stage of an op runs among the kernels of its group.
+struct KernelStage {
+  enum Kernel {
+    Main, ///< with the group's other ops
+    Own,  ///< in a kernel of its own behind that one, in the order of stages
+    Last  ///< in the group's last kernel, with other such stages
+  } kernel = Main;
+  bool isMain = false; ///< its kernel is the one with the group's FLOPs
+};
+class StageBuilder; // KernelForm.h
+
 } // namespace act
 
 #include "dialects/act/Interfaces.h.inc"
@@ -60,4 +74,9 @@ struct BufferUse {
 #include "dialects/act/Attrs.h.inc"
 #define GET_OP_CLASSES
 #include "dialects/act/Ops.h.inc"
+
+namespace act {
+/// The role of argument `argument` of a kernel's function, or null.
+ArgumentRoleAttr roleOf(mlir::FunctionOpInterface function, unsigned argument);
+} // namespace act
 #endif

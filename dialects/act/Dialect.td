@@ -28,6 +28,13 @@ def Act_Dialect : Dialect {
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
+  let hasRegionArgAttrVerify = 1;
+  let extraClassDeclaration = [{
+    /// On an argument of a kernel's function: its ArgumentRoleAttr.
+    static constexpr ::llvm::StringLiteral getRoleAttrName() {
+      return "act.role";
+    }
+  }];
 }
 
 class Act_Type<string n, string m, list<Trait> t = []> : TypeDef<Act_Dialect, n, t> {
@@ -103,5 +110,87 @@ def Act_Activation : I32EnumAttr<"Activation", "an elementwise nonlinearity", [
 }
 def Act_ActivationAttr : EnumAttr<Act_Dialect, Act_Activation, "activation"> {
   let assemblyFormat = "$value";
+}
+
+def Act_ArgumentRoleKind : I32EnumAttr<"ArgumentRoleKind", "what a kernel does with an argument", [
+  I32EnumAttrCase<"InPlace", 0, "in_place">, I32EnumAttrCase<"Summed", 1, "summed">,
+  I32EnumAttrCase<"Turns", 2, "turns">, I32EnumAttrCase<"Ticket", 3, "ticket">,
+  I32EnumAttrCase<"Parts", 4, "parts">, I32EnumAttrCase<"Read", 5, "read">]> {
+  let cppNamespace = "::act";
+  let genSpecializedAttr = 0;
+}
+
+def Act_ArgumentRoleAttr : Act_Attr<"ArgumentRole", "role"> {
+  let summary = "what a kernel does with an argument besides reading it";
+  let description = [{
+    The attribute `act.role` of an argument of a function on tensors that becomes
+    a kernel. It says where the function's results go:
+
+    - `in_place`: the result replaces the argument.
+    - `summed`: programs add their part of the result to it, in the order that the
+      arguments with the roles `turns` and `ticket` keep. Those are i32 numbers,
+      zeros at the start.
+    - `parts`: the result is a sum over rows. The argument has as many rows as
+      programs, and each program stores the sum of its rows in one.
+    - `read`: nothing; for memory in tiles.
+
+    `result` is the result's number. With `tiles = n`, the memory consists of tiles
+    of 8 rows of 8 numbers, cut from rows of n numbers.
+
+    Example: `%sum: tensor<1x64x4x16xf32> {act.role = #act.role<summed, result = 2, tiles = 64>}`
+  }];
+  let parameters = (ins EnumParameter<Act_ArgumentRoleKind>:$kind,
+                        DefaultValuedParameter<"int64_t", "-1">:$result,
+                        DefaultValuedParameter<"int64_t", "0">:$tiles);
+  let assemblyFormat = "`<` $kind (`,` struct($result, $tiles)^)? `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Whether the argument is the memory of its result.
+    bool makesResult() const {
+      return getKind() == ArgumentRoleKind::InPlace ||
+             getKind() == ArgumentRoleKind::Summed ||
+             getKind() == ArgumentRoleKind::Parts;
+    }
+  }];
+}
+
+def Act_ParameterBuffer : I32EnumAttr<"ParameterBuffer",
+    "the persistent buffers of a parameter: itself, and what training keeps", [
+  I32EnumAttrCase<"Parameter", 0, "parameter">, I32EnumAttrCase<"Gradient", 1, "gradient">,
+  I32EnumAttrCase<"Master", 2, "master">, I32EnumAttrCase<"ExpAvg", 3, "exp_avg">,
+  I32EnumAttrCase<"ExpAvgSq", 4, "exp_avg_sq">]> {
+  let cppNamespace = "::act";
+  let genSpecializedAttr = 0;
+}
+
+def Act_KernelMemory : I32EnumAttr<"KernelMemory", "whose memory a kernel's operand is", [
+  I32EnumAttrCase<"Input", 0, "input">, I32EnumAttrCase<"Result", 1, "result">,
+  I32EnumAttrCase<"Workspace", 2, "workspace">, I32EnumAttrCase<"Scratch", 3, "scratch">,
+  I32EnumAttrCase<"Effect", 4, "effect">]> {
+  let cppNamespace = "::act";
+  let genSpecializedAttr = 0;
+}
+
+def Act_KernelOperandAttr : Act_Attr<"KernelOperand", "operand"> {
+  let summary = "the memory that one operand of a kernel is";
+  let description = [{
+    - `input i`, `result i`, `workspace i`: the group's, counted from 0.
+    - `scratch`: memory that kernels of this target exchange, outside the arena.
+    - `effect i buffer`: a buffer of the parameter that the group's effect i acts
+      on: `parameter`, `gradient`, `master`, `exp_avg` or `exp_avg_sq`.
+
+    `written`: the kernel writes it.
+
+    Example: `#act.operand<effect 0 gradient written>`
+  }];
+  let parameters = (ins EnumParameter<Act_KernelMemory>:$kind,
+                        "unsigned":$index, "bool":$written,
+                        EnumParameter<Act_ParameterBuffer>:$buffer);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    /// `input 0 written`, as act.launch prints it.
+    static ::mlir::FailureOr<KernelOperandAttr> parseOperand(::mlir::AsmParser &p);
+    void printOperand(::llvm::raw_ostream &os) const;
+  }];
 }
 #endif

@@ -33,6 +33,7 @@ ELEMENTWISE_COST(ActivationGradOp, 8)
 ELEMENTWISE_COST(TanhGradOp, 3)
 ELEMENTWISE_COST(GluGradOp, 11)
 ELEMENTWISE_COST(DropoutOp, 1)
+bool DropoutOp::isElementwise() { return true; }
 
 static RankedTensorType typeOf(Value v) {
   return cast<RankedTensorType>(v.getType());

@@ -265,7 +265,8 @@ def Act_GluGradOp : Act_ElementwiseOp<"glu_grad", [SameTypes<["Grad", "Gate", "U
   let assemblyFormat = "`` $kind $grad `,` $gate `,` $up attr-dict `:` type($grad)";
 }
 
-def Act_DropoutOp : Act_Op<"dropout", [Pure, AgreeingTypes<["Input", "Result"]>, TypeOf<"result", "input">, Costed, LowerableToLinalg, Differentiable]> {
+def Act_DropoutOp : Act_Op<"dropout", [Pure, AgreeingTypes<["Input", "Result"]>, TypeOf<"result", "input">, Costed, LowerableToLinalg, Differentiable,
+    InKernels<["isElementwise"]>]> {
   let summary = "zeroes elements at random and rescales the rest";
   let description = [{
     result[i] = input[i] * (1 / (1 - p)) if random(i) >= p, else 0. The factor is

@@ -70,12 +70,86 @@ def Act_LinalgOpInterface : OpInterface<"LinalgOpInterface"> {
       (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands,
            "::llvm::SmallVectorImpl<::mlir::Value> &":$results), [{}], [{
         return $_op.lowerToLinalg(builder, operands, results);
+      }]>
+  ];
+}
+
+def Act_KernelOpInterface : OpInterface<"KernelOpInterface"> {
+  let cppNamespace = "::act";
+  let description = [{
+    How an op takes part in kernels: which ops may share its kernel, whether it
+    takes several kernels, and what memory these borrow. An op without this
+    interface is the root of a kernel that nothing joins, unless it is
+    elementwise (`dialects/act/KernelForm.h` has the questions for any op).
+
+    An op that takes several kernels is computed in stages. Each stage is lowered
+    into the kernel that its `KernelStage` names. The same list says how many
+    kernels a group is, so reports and code cannot disagree.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Whether each kernel that reads the result computes it anew, because it
+      only moves or repeats elements.
+    }], "bool", "isFree", (ins), [{}], [{ return false; }]>,
+    InterfaceMethod<[{
+      Whether each element of the result depends on the same element of the
+      operands. Such an op may follow another in its kernel.
+    }], "bool", "isElementwise", (ins), [{}], [{ return false; }]>,
+    InterfaceMethod<[{
+      Whether element i of the result reads operands of its type at i only, so
+      that it may overwrite one of them.
+    }], "bool", "readsElementwise", (ins), [{}], [{
+        return ::llvm::cast<::act::KernelOpInterface>($_op.getOperation()).isElementwise();
       }]>,
     InterfaceMethod<[{
-      Memory that kernels of this form need in addition to operands and results.
-    }], "::llvm::SmallVector<::mlir::RankedTensorType>", "getWorkspaceTypes", (ins), [{}], [{
-        return {};
-      }]>
+      Whether elementwise ops of the result's shape may follow in the kernel.
+    }], "bool", "takesEpilogue", (ins), [{}], [{ return false; }]>,
+    InterfaceMethod<[{
+      Whether the kernel may also add the result to a gradient.
+    }], "bool", "takesAccumulation", (ins), [{}], [{ return false; }]>,
+    InterfaceMethod<[{
+      Whether the kernel may compute operand `operand` from others as it reads
+      it, element by element.
+    }], "bool", "takesPrologue", (ins "unsigned":$operand), [{}], [{
+        return false;
+      }]>,
+    InterfaceMethod<[{
+      Whether the op may be such a prologue, in addition to elementwise ops.
+    }], "bool", "isPrologue", (ins), [{}], [{ return false; }]>,
+    InterfaceMethod<[{
+      Whether `sum`, a sum over the rows that this op reads, may share its kernel.
+    }], "bool", "takesRowSum", (ins "::mlir::Operation *":$sum), [{}], [{
+        return false;
+      }]>,
+    InterfaceMethod<[{
+      Whether the op may end the kernel of `root`, whose result it reads as its
+      first operand through reshapes and elementwise ops.
+    }], "bool", "endsKernelOf", (ins "::mlir::Operation *":$root), [{}], [{
+        return false;
+      }]>,
+    InterfaceMethod<[{
+      The stages in which a kernel group computes the op; none if one kernel
+      computes it as a whole. The op is in its group, and the answer may depend
+      on what else is there and on which results are read.
+    }], "::llvm::SmallVector<::act::KernelStage>", "getStages",
+      (ins "::act::LinalgForm":$form), [{}], [{ return {}; }]>,
+    InterfaceMethod<[{
+      Lowers one stage: an index into `getStages`.
+    }], "::llvm::LogicalResult", "lowerStage",
+      (ins "::act::StageBuilder &":$builder, "unsigned":$stage), [{}], [{
+        return $_op.emitOpError("has no stages");
+      }]>,
+    InterfaceMethod<[{
+      Tensors that the group's kernels borrow from the arena in addition to
+      operands and results. The op is in its group. They are the same for every
+      target, even if it does not use them.
+    }], "::llvm::SmallVector<::mlir::RankedTensorType>", "getWorkspaceTypes",
+      (ins), [{}], [{ return {}; }]>,
+    InterfaceMethod<[{
+      A tensor that stages of this form exchange, outside the arena; null if there
+      is none.
+    }], "::mlir::RankedTensorType", "getScratchType",
+      (ins "::act::LinalgForm":$form), [{}], [{ return {}; }]>
   ];
 }
 

@@ -8,10 +8,12 @@ using namespace act;
 
 int64_t EmbeddingOp::getFlops() { return 0; }
 CostClass EmbeddingOp::getCostClass() { return CostClass::Cheap; }
+bool EmbeddingOp::takesEpilogue() { return true; }
 int64_t EmbeddingGradOp::getFlops() {
   return elementCount(getGrad().getType());
 }
 CostClass EmbeddingGradOp::getCostClass() { return CostClass::Cheap; }
+bool EmbeddingGradOp::takesAccumulation() { return true; }
 int64_t CrossEntropyOp::getFlops() {
   return flopsProduct({4, elementCount(getLogits().getType())});
 }
@@ -20,6 +22,7 @@ int64_t CrossEntropyGradOp::getFlops() {
   return flopsProduct({4, elementCount(getLogits().getType())});
 }
 CostClass CrossEntropyGradOp::getCostClass() { return CostClass::Cheap; }
+bool CrossEntropyGradOp::readsElementwise() { return true; }
 int64_t LabelCountOp::getFlops() { return elementCount(getLabels().getType()); }
 CostClass LabelCountOp::getCostClass() { return CostClass::Cheap; }
 

@@ -2,7 +2,8 @@
 // Embeddings, cross entropy and their gradients.
 include "dialects/act/OpBase.td"
 
-def Act_EmbeddingOp : Act_Op<"embedding", [Pure, Costed, LowerableToLinalg, Differentiable]> {
+def Act_EmbeddingOp : Act_Op<"embedding", [Pure, Costed, LowerableToLinalg, Differentiable,
+    InKernels<["takesEpilogue"]>]> {
   let summary = "looks up rows of a table";
   let description = [{
     result[..., :] = table[ids[...], :]. An id outside the table is read as the
@@ -23,7 +24,7 @@ def Act_EmbeddingOp : Act_Op<"embedding", [Pure, Costed, LowerableToLinalg, Diff
   let hasVerifier = 1;
 }
 
-def Act_EmbeddingGradOp : Act_Op<"embedding_grad", [Pure, Costed, LowerableToSums]> {
+def Act_EmbeddingGradOp : Act_Op<"embedding_grad", [Pure, Costed, LowerableToSums, InKernels<["takesAccumulation"]>]> {
   let summary = "gradient of an embedding's table";
   let description = [{
     result[v, :] = sum of grad[i, :] over the i with ids[i] = v, in the order of i;
@@ -65,7 +66,8 @@ def Act_CrossEntropyOp : Act_Op<"cross_entropy", [Pure, Costed, LowerableToLinal
   let hasVerifier = 1;
 }
 
-def Act_CrossEntropyGradOp : Act_Op<"cross_entropy_grad", [Pure, Costed, LowerableToLinalg]> {
+def Act_CrossEntropyGradOp : Act_Op<"cross_entropy_grad", [Pure, Costed, LowerableToLinalg,
+    InKernels<["readsElementwise"]>]> {
   let summary = "gradient of cross_entropy with respect to the logits";
   let description = [{
     result[i, v] = weight_i (exp(logits[i, v] - lse[i]) - [v = y_i]). weight_i is

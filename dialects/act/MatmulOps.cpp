@@ -16,6 +16,9 @@ int64_t MatmulOp::getFlops() {
   return flopsProduct({2, k, elementCount(getResult().getType())});
 }
 CostClass MatmulOp::getCostClass() { return CostClass::Gemm; }
+bool MatmulOp::takesEpilogue() { return true; }
+bool MatmulOp::takesAccumulation() { return true; }
+bool MatmulOp::takesPrologue(unsigned) { return true; }
 
 int64_t LinearOp::getFlops() {
   int64_t n = elementCount(getInput().getType()),
@@ -31,6 +34,11 @@ int64_t LinearOp::getFlops() {
   return n ? flops : 0;
 }
 CostClass LinearOp::getCostClass() { return CostClass::Gemm; }
+bool LinearOp::takesEpilogue() { return true; }
+// With an adapter (LoRA) two products read the input.
+bool LinearOp::takesPrologue(unsigned operand) {
+  return operand == 0 && !getLoraA();
+}
 
 int64_t DequantizeOp::getFlops() { return elementCount(getResult().getType()); }
 CostClass DequantizeOp::getCostClass() { return CostClass::Cheap; }

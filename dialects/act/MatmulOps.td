@@ -2,7 +2,8 @@
 // Contractions.
 include "dialects/act/OpBase.td"
 
-def Act_MatmulOp : Act_Op<"matmul", [Pure, Costed, LowerableToLinalg, Differentiable]> {
+def Act_MatmulOp : Act_Op<"matmul", [Pure, Costed, LowerableToLinalg, Differentiable,
+    InKernels<["takesEpilogue", "takesAccumulation", "takesPrologue", "getStages", "lowerStage", "getScratchType"]>]> {
   let summary = "matrix product over the last two dimensions";
   let description = [{
     result[..., m, n] = sum_k lhs[..., m, k] rhs[..., k, n], accumulated in f32
@@ -28,7 +29,8 @@ def Act_MatmulOp : Act_Op<"matmul", [Pure, Costed, LowerableToLinalg, Differenti
 }
 
 def Act_LinearOp : Act_Op<"linear", [Pure, AttrSizedOperandSegments, Costed,
-    LowerableToSums, Differentiable, Decomposable]> {
+    LowerableToSums, Differentiable, Decomposable,
+    InKernels<["takesEpilogue", "takesPrologue", "getStages", "lowerStage", "getScratchType"]>]> {
   let summary = "a linear layer";
   let description = [{
     result = input W^T + bias, with W of shape [out, in]. With `in_out`, W is

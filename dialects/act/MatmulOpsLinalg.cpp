@@ -3,8 +3,8 @@
 // transposes in its maps, then one that rounds (and adds the bias). For GPUs, a
 // product of few blocks is split into parts.
 #include "act/Nf4/Nf4.h"
+#include "dialects/act/KernelForm.h"
 #include "dialects/act/LinalgBuilder.h"
-#include "dialects/act/MatmulLowering.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -147,7 +147,11 @@ static int64_t cutsOf(Value v, int64_t dim) {
   return 1;
 }
 
-int64_t act::partsOfProduct(Operation *op) {
+/// Split-K for products that are too small for a GPU: the number of parts into
+/// which the sum of `op` is cut; 1 if it is not. It depends on the op's sizes
+/// and the views that it reads, not on its users: the same product has the same
+/// bits, whatever is kept or fused.
+static int64_t partsOfProduct(Operation *op) {
   // Blocks of 64x64 keep about as many SMs busy as there are. The shortest part
   // is long enough that most of its memory traffic is operands.
   constexpr int64_t block = 64, fewBlocks = 32, busy = 128, shortest = 512,
@@ -192,7 +196,8 @@ int64_t act::partsOfProduct(Operation *op) {
   return parts;
 }
 
-RankedTensorType act::partsOfProductType(Operation *op) {
+/// [parts, result's dimensions] in the computation type.
+static RankedTensorType partsOfProductType(Operation *op) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   int64_t parts = partsOfProduct(op);
   return prepend(withElement(type, computeType(type.getElementType())), parts,
@@ -201,8 +206,7 @@ RankedTensorType act::partsOfProductType(Operation *op) {
 
 /// The sum over k is cut, so each part is a product over a range of k, kept in
 /// the computation type.
-Value act::lowerPartsOfProduct(OpBuilder &b, Operation *op,
-                               ValueRange operands) {
+static Value partsOf(OpBuilder &b, Operation *op, ValueRange operands) {
   LinalgBuilder l(b, op->getLoc(), operands.getTypes());
   auto linear = dyn_cast<LinearOp>(op);
   Product p = linear
@@ -212,8 +216,10 @@ Value act::lowerPartsOfProduct(OpBuilder &b, Operation *op,
   return l.reshape(p.sum(l), partsOfProductType(op).getShape());
 }
 
-Value act::lowerProductOfParts(OpBuilder &b, Operation *op, ValueRange operands,
-                               Value parts) {
+/// The result of `op` from its `parts`, in order; of `operands` only a bias is
+/// read.
+static Value productOfParts(OpBuilder &b, Operation *op, ValueRange operands,
+                            Value parts) {
   auto type = plainTensor(op->getResult(0).getType());
   LinalgBuilder l(b, op->getLoc(), {parts.getType()});
   SmallVector<LinalgBuilder::Input> inputs;
@@ -232,6 +238,43 @@ Value act::lowerProductOfParts(OpBuilder &b, Operation *op, ValueRange operands,
                  return sum;
                });
 }
+
+// The first kernel stores the parts, the last one adds them up and goes on with
+// what follows. The host has no use for it.
+static SmallVector<KernelStage> productStages(Operation *op, LinalgForm form) {
+  if (form == LinalgForm::Tiles || partsOfProduct(op) == 1)
+    return {};
+  return {{KernelStage::Main}, {KernelStage::Last}};
+}
+
+static LogicalResult lowerProductStage(StageBuilder &stage, Operation *op,
+                                       unsigned number) {
+  SmallVector<Value> operands = stage.operands(op);
+  if (number == 0)
+    stage.writeScratch(partsOf(stage.b, op, operands));
+  else
+    stage.set(op->getResult(0),
+              productOfParts(stage.b, op, operands, stage.readScratch()));
+  return success();
+}
+
+static RankedTensorType productScratch(Operation *op, LinalgForm form) {
+  return productStages(op, form).empty() ? RankedTensorType()
+                                         : plainTensor(partsOfProductType(op));
+}
+
+#define PRODUCT_STAGES(OP)                                                     \
+  SmallVector<KernelStage> OP::getStages(LinalgForm form) {                    \
+    return productStages(*this, form);                                         \
+  }                                                                            \
+  LogicalResult OP::lowerStage(StageBuilder &stage, unsigned number) {         \
+    return lowerProductStage(stage, *this, number);                            \
+  }                                                                            \
+  RankedTensorType OP::getScratchType(LinalgForm form) {                       \
+    return productScratch(*this, form);                                        \
+  }
+PRODUCT_STAGES(MatmulOp)
+PRODUCT_STAGES(LinearOp)
 
 // absmax of every block, f32, from the bytes after the codes.
 static Value absmax(LinalgBuilder &l, Value bytes, int64_t offset,

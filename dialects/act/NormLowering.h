@@ -9,15 +9,10 @@
 
 namespace act {
 
-/// The sum over the rows of `grad` before `op` (an act.norm_weight_grad or an
-/// act.sum_to of all rows) rounds it: [h], in the computation type. Loops are
-/// those of `grad`, [..., h].
-mlir::Value lowerSumOfRows(mlir::OpBuilder &b, mlir::Operation *op,
-                           mlir::ValueRange operands, mlir::Value grad);
-
-/// The result of `op`, made of `parts` of that sum, [parts, h].
-mlir::Value lowerSumOfParts(mlir::OpBuilder &b, mlir::Operation *op,
-                            mlir::Value parts);
+/// The partial sums, one for each program that goes over the rows.
+constexpr int64_t rowParts = 64;
+/// The longest row that one GPU program holds whole.
+constexpr int64_t widestSummedRow = 16384;
 
 } // namespace act
 #endif

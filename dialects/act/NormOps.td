@@ -2,7 +2,8 @@
 // Normalisation over the last dimension.
 include "dialects/act/OpBase.td"
 
-def Act_RmsNormOp : Act_Op<"rms_norm", [Pure, Costed, LowerableToLinalg, DifferentiableWithStatistics]> {
+def Act_RmsNormOp : Act_Op<"rms_norm", [Pure, Costed, LowerableToLinalg, DifferentiableWithStatistics,
+    InKernels<["takesEpilogue"]>]> {
   let summary = "root-mean-square normalisation";
   let description = [{
     rstd = 1 / sqrt(mean(input^2) + eps) in f32, result = weight * (input * rstd)
@@ -21,7 +22,8 @@ def Act_RmsNormOp : Act_Op<"rms_norm", [Pure, Costed, LowerableToLinalg, Differe
   let hasVerifier = 1;
 }
 
-def Act_RmsNormGradOp : Act_Op<"rms_norm_grad", [Pure, Costed, LowerableToLinalg]> {
+def Act_RmsNormGradOp : Act_Op<"rms_norm_grad", [Pure, Costed, LowerableToLinalg,
+    InKernels<["takesEpilogue", "takesRowSum"]>]> {
   let summary = "gradient of rms_norm with respect to its input";
   let description = [{
     With n = input * rstd and g = grad * weight:
@@ -39,7 +41,8 @@ def Act_RmsNormGradOp : Act_Op<"rms_norm_grad", [Pure, Costed, LowerableToLinalg
   let hasVerifier = 1;
 }
 
-def Act_LayerNormOp : Act_Op<"layer_norm", [Pure, SameVariadicResultSize, Costed, LowerableToLinalg, DifferentiableWithStatistics]> {
+def Act_LayerNormOp : Act_Op<"layer_norm", [Pure, SameVariadicResultSize, Costed, LowerableToLinalg,
+    DifferentiableWithStatistics, InKernels<["takesEpilogue"]>]> {
   let summary = "layer normalisation";
   let description = [{
     mean and rstd = 1 / sqrt(variance + eps) in f32,
@@ -56,7 +59,8 @@ def Act_LayerNormOp : Act_Op<"layer_norm", [Pure, SameVariadicResultSize, Costed
   let hasVerifier = 1;
 }
 
-def Act_LayerNormGradOp : Act_Op<"layer_norm_grad", [Pure, Costed, LowerableToLinalg]> {
+def Act_LayerNormGradOp : Act_Op<"layer_norm_grad", [Pure, Costed, LowerableToLinalg,
+    InKernels<["takesEpilogue", "takesRowSum"]>]> {
   let summary = "gradient of layer_norm with respect to its input";
   let description = [{
     With n = (input - mean) * rstd and g = grad * weight:
@@ -74,7 +78,8 @@ def Act_LayerNormGradOp : Act_Op<"layer_norm_grad", [Pure, Costed, LowerableToLi
   let hasVerifier = 1;
 }
 
-def Act_NormalizeOp : Act_Op<"normalize", [Pure, SameVariadicOperandSize, Costed, LowerableToLinalg]> {
+def Act_NormalizeOp : Act_Op<"normalize", [Pure, SameVariadicOperandSize, Costed, LowerableToLinalg,
+    InKernels<["takesEpilogue", "isPrologue"]>]> {
   let summary = "applies a norm to its input, given the statistics";
   let description = [{
     result = weight * (input * rstd), and with a mean and a bias
@@ -98,7 +103,8 @@ def Act_NormalizeOp : Act_Op<"normalize", [Pure, SameVariadicOperandSize, Costed
   let hasVerifier = 1;
 }
 
-def Act_NormWeightGradOp : Act_Op<"norm_weight_grad", [Pure, Costed, LowerableToLinalg]> {
+def Act_NormWeightGradOp : Act_Op<"norm_weight_grad", [Pure, Costed, LowerableToLinalg,
+    InKernels<["takesAccumulation", "getStages", "lowerStage", "getWorkspaceTypes"]>]> {
   let summary = "gradient of a norm's weight";
   let description = [{
     result[j] = sum over rows of grad * (input - mean) * rstd, without the mean

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Norms: a row's statistics as reductions, then one elementwise generic.
 // Loops are (row dimensions..., j).
+#include "dialects/act/KernelForm.h"
 #include "dialects/act/LinalgBuilder.h"
 #include "dialects/act/NormLowering.h"
 
@@ -180,10 +181,44 @@ LogicalResult NormWeightGradOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
   return success();
 }
 
-Value act::lowerSumOfRows(OpBuilder &b, Operation *op, ValueRange operands,
-                          Value grad) {
+/// The norm gradient in the group of `sum` whose rows it adds up, or null.
+static Operation *rowsOwner(Operation *sum) {
+  if (!isa<GroupOp>(sum->getParentOp()))
+    return nullptr;
+  for (Operation &op : *sum->getBlock())
+    if (&op == sum)
+      break;
+    else if (takesRowSum(&op, sum))
+      return &op;
+  return nullptr;
+}
+
+// On a GPU, the kernel over rows stores partial sums, and the last kernel adds
+// them up. On the host, a sum is a kernel of its own, over all rows.
+static SmallVector<KernelStage> rowSumStages(Operation *sum, LinalgForm form) {
+  if (!rowsOwner(sum))
+    return {};
+  if (form == LinalgForm::Tiles)
+    return {{KernelStage::Own}};
+  return {{KernelStage::Main}, {KernelStage::Last}};
+}
+
+static SmallVector<RankedTensorType> rowSumWorkspaces(Operation *sum) {
+  if (!rowsOwner(sum))
+    return {};
+  auto type = cast<RankedTensorType>(sum->getResult(0).getType());
+  type = dropFront(type, type.getRank() - 1);
+  return {prepend(withElement(type, computeType(type.getElementType())),
+                  rowParts, std::to_string(rowParts))};
+}
+
+/// The sum over the rows of the norm's gradient before `op` rounds it: [h], in
+/// the computation type. Loops are those of the gradient, [..., h].
+static Value sumOfRows(StageBuilder &stage, Operation *op) {
+  SmallVector<Value> operands = stage.operands(op);
+  Value grad = stage.lookup(rowsOwner(op)->getOperand(0));
   Rows r(grad);
-  LinalgBuilder l(b, op->getLoc(), operands.getTypes());
+  LinalgBuilder l(stage.b, op->getLoc(), ValueRange(operands).getTypes());
   auto weight = dyn_cast<NormWeightGradOp>(op);
   if (!weight)
     return l.sum(r.shape, r.lead, {l.whole(grad)},
@@ -196,10 +231,40 @@ Value act::lowerSumOfRows(OpBuilder &b, Operation *op, ValueRange operands,
   return l.sum(r.shape, r.lead, inputs, weightGradTerm);
 }
 
-Value act::lowerSumOfParts(OpBuilder &b, Operation *op, Value parts) {
+/// The result of `op`, made of `parts` of that sum, [parts, h].
+static Value sumOfParts(OpBuilder &b, Operation *op, Value parts) {
   LinalgBuilder l(b, op->getLoc(), {parts.getType()});
   auto type = plainTensor(op->getResult(0).getType());
   Value total = l.sum(shapeOf(parts), {0}, {l.whole(parts)},
                       [](Scalars &, ValueRange x) { return x[0]; });
   return l.reshape(l.rounded(total, type.getElementType()), type.getShape());
 }
+
+static LogicalResult lowerRowSumStage(StageBuilder &stage, Operation *sum,
+                                      unsigned number) {
+  if (stage.form == LinalgForm::Tiles) {
+    SmallVector<Value> results;
+    if (failed(cast<LinalgOpInterface>(sum).lowerToLinalg(
+            stage.b, stage.operands(sum), results)))
+      return failure();
+    stage.set(sum->getResult(0), results[0]);
+  } else if (number == 0) {
+    stage.storeParts(sumOfRows(stage, sum), 0);
+  } else {
+    stage.set(sum->getResult(0), sumOfParts(stage.b, sum, stage.read(0)));
+  }
+  return success();
+}
+
+#define ROW_SUM_STAGES(OP)                                                     \
+  SmallVector<KernelStage> OP::getStages(LinalgForm form) {                    \
+    return rowSumStages(*this, form);                                          \
+  }                                                                            \
+  LogicalResult OP::lowerStage(StageBuilder &stage, unsigned number) {         \
+    return lowerRowSumStage(stage, *this, number);                             \
+  }                                                                            \
+  SmallVector<RankedTensorType> OP::getWorkspaceTypes() {                      \
+    return rowSumWorkspaces(*this);                                            \
+  }
+ROW_SUM_STAGES(NormWeightGradOp)
+ROW_SUM_STAGES(SumToOp)

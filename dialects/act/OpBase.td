@@ -42,8 +42,9 @@ def Costed : DeclareOpInterfaceMethods<Act_CostOpInterface>;
 def LowerableToLinalg : DeclareOpInterfaceMethods<Act_LinalgOpInterface>;
 /// An op with two linalg forms: one with loops and one without.
 def LowerableToSums : DeclareOpInterfaceMethods<Act_LinalgOpInterface, ["lowerToSums"]>;
-def LowerableWithWorkspace
-    : DeclareOpInterfaceMethods<Act_LinalgOpInterface, ["lowerToSums", "getWorkspaceTypes"]>;
+/// How an op takes part in kernels: `methods` are those it answers itself.
+class InKernels<list<string> methods>
+    : DeclareOpInterfaceMethods<Act_KernelOpInterface, methods>;
 def ParameterEffect : DeclareOpInterfaceMethods<Act_ParameterEffectOpInterface>;
 def ScalarBody : DeclareOpInterfaceMethods<Act_ElementwiseOpInterface>;
 def Decomposable : DeclareOpInterfaceMethods<Act_DecomposableOpInterface>;

@@ -115,11 +115,35 @@ static void printConstantValue(OpAsmPrinter &p, Operation *, ElementsAttr value,
   p.printAttribute(value);
 }
 
+static ParseResult parseKernelOperands(OpAsmParser &p, ArrayAttr &operands) {
+  SmallVector<Attribute> list;
+  auto one = [&]() -> ParseResult {
+    auto operand = KernelOperandAttr::parseOperand(p);
+    if (failed(operand))
+      return failure();
+    list.push_back(*operand);
+    return success();
+  };
+  if (p.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, one))
+    return failure();
+  operands = p.getBuilder().getArrayAttr(list);
+  return success();
+}
+
+static void printKernelOperands(OpAsmPrinter &p, Operation *,
+                                ArrayAttr operands) {
+  p << " (";
+  llvm::interleaveComma(
+      operands.getAsRange<KernelOperandAttr>(), p,
+      [&](KernelOperandAttr operand) { operand.printOperand(p.getStream()); });
+  p << ')';
+}
+
 #define GET_OP_CLASSES
 #include "dialects/act/Ops.cpp.inc"
 
 // act.group "name" (%a = %x : type, ...) workspace(types) inplace [0, -1]
-//     -> types attributes {...} { body }
+//     -> types attributes {...} { body } launches { launches }
 ParseResult GroupOp::parse(OpAsmParser &p, OperationState &result) {
   Builder &b = p.getBuilder();
   SmallVector<OpAsmParser::Argument> arguments;
@@ -164,8 +188,13 @@ ParseResult GroupOp::parse(OpAsmParser &p, OperationState &result) {
   if (p.resolveOperands(operands, types, loc, result.operands))
     return failure();
   // Values inside are numbered anew, as the region is isolated from above.
-  return p.parseRegion(*result.addRegion(), arguments,
-                       /*enableNameShadowing=*/true);
+  if (p.parseRegion(*result.addRegion(), arguments,
+                    /*enableNameShadowing=*/true))
+    return failure();
+  Region *launches = result.addRegion();
+  return succeeded(p.parseOptionalKeyword("launches"))
+             ? p.parseRegion(*launches)
+             : ParseResult(success());
 }
 
 void GroupOp::print(OpAsmPrinter &p) {
@@ -194,6 +223,10 @@ void GroupOp::print(OpAsmPrinter &p) {
                                      {"name", "workspace", "inplace"});
   p << ' ';
   p.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+  if (!getLaunches().empty()) {
+    p << " launches ";
+    p.printRegion(getLaunches());
+  }
 }
 
 void ConstantOp::build(OpBuilder &b, OperationState &state,

@@ -98,7 +98,7 @@ def Act_RepeatOp : Act_Op<"repeat", [AttrSizedOperandSegments,
   }];
 }
 
-def Act_GroupOp : Act_Op<"group", [IsolatedFromAbove, SingleBlock]> {
+def Act_GroupOp : Act_Op<"group", [IsolatedFromAbove, SingleBlock, NoTerminator]> {
   let summary = "ops that run as one kernel";
   let description = [{
     One group is one kernel. Values that it yields are materialised; values inside
@@ -108,6 +108,9 @@ def Act_GroupOp : Act_Op<"group", [IsolatedFromAbove, SingleBlock]> {
     target, even if its kernels do not use them. `inplace` has one entry per
     result: the operand whose memory the result may take over if that operand dies
     here, or -1.
+
+    `--lower-groups` adds a region with the launches that do the group's work on a
+    target. The body stays: it says what is computed.
 
     Example:
     ```mlir
@@ -121,7 +124,7 @@ def Act_GroupOp : Act_Op<"group", [IsolatedFromAbove, SingleBlock]> {
     DefaultValuedAttr<TypeArrayAttr, "{}">:$workspace,
     DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$inplace);
   let results = (outs Variadic<AnyType>:$results);
-  let regions = (region SizedRegion<1>:$body);
+  let regions = (region SizedRegion<1>:$body, MaxSizedRegion<1>:$launches);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -129,6 +132,31 @@ def Act_GroupOp : Act_Op<"group", [IsolatedFromAbove, SingleBlock]> {
     auto getWorkspaceTypes() {
       return getWorkspace().getAsValueRange<::mlir::TypeAttr>();
     }
+  }];
+}
+
+def Act_LaunchOp : Act_Op<"launch", [HasParent<"GroupOp">]> {
+  let summary = "runs a kernel of a group";
+  let description = [{
+    The kernel is a function on tensors. Its operands are pointers: one for each
+    argument, then one for each result that takes over no argument's memory
+    (`act.role`). They are bound to memory of the group by `#act.operand`, printed
+    without its name.
+
+    A group's launches run in order. `inplace` tells for which choice of operands
+    in place this launch is, with the group's own meaning; without it, none is.
+    `main` marks the launch that the group's FLOPs count for.
+
+    Example:
+    ```mlir
+    act.launch @kernels::@k0_scale (input 0, result 0 written) main
+    ```
+  }];
+  let arguments = (ins SymbolRefAttr:$kernel,
+    TypedArrayAttrBase<Act_KernelOperandAttr, "memory of the kernel's operands">:$operands,
+    DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$inplace, UnitAttr:$main);
+  let assemblyFormat = [{
+    $kernel custom<KernelOperands>($operands) (`inplace` $inplace^)? (`main` $main^)? attr-dict
   }];
 }
 

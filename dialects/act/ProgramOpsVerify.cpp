@@ -254,6 +254,7 @@ LogicalResult RepeatOp::verifySymbolUses(SymbolTableCollection &symbols) {
 // Verifies that
 // - the body's arguments are the operands, and it ends in an act.yield of the
 //   results;
+// - the other region has launches only;
 // - workspaces are tensors;
 // - inplace has one entry per result, or none: -1, or an operand of as many
 //   bytes, which no other result takes.
@@ -269,6 +270,9 @@ LogicalResult GroupOp::verify() {
   if (yield.getValues().getTypes() != getResultTypes())
     return emitOpError() << "yields (" << yield.getValues().getTypes()
                          << "), expected (" << getResultTypes() << ")";
+  for (Operation &op : getLaunches().getOps())
+    if (!isa<LaunchOp>(op))
+      return op.emitOpError("is among the launches of a group");
   for (Type type : getWorkspaceTypes())
     if (!isa<RankedTensorType>(type))
       return emitOpError() << "has a workspace of type " << type

@@ -7,16 +7,20 @@ using namespace act;
 
 #define VIEW_COST(OP, CLASS)                                                   \
   int64_t OP::getFlops() { return 0; }                                         \
-  CostClass OP::getCostClass() { return CostClass::CLASS; }
+  CostClass OP::getCostClass() { return CostClass::CLASS; }                    \
+  bool OP::isFree() { return true; }
 VIEW_COST(ConstantOp, Reference)
 VIEW_COST(TransposeOp, View)
 VIEW_COST(ReshapeOp, View)
 VIEW_COST(ExpandOp, View)
 VIEW_COST(SplitOp, View)
-VIEW_COST(ConcatOp, Cheap)
+
+int64_t ConcatOp::getFlops() { return 0; }
+CostClass ConcatOp::getCostClass() { return CostClass::Cheap; }
 
 int64_t SumToOp::getFlops() { return elementCount(getInput().getType()); }
 CostClass SumToOp::getCostClass() { return CostClass::Cheap; }
+bool SumToOp::takesAccumulation() { return true; }
 
 LogicalResult TransposeOp::buildGradient(OpBuilder &b, ValueRange dy,
                                          ArrayRef<bool> needed,

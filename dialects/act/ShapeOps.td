@@ -4,7 +4,7 @@
 include "dialects/act/OpBase.td"
 
 class Act_ViewOp<string mnemonic, list<Trait> traits = []>
-    : Act_Op<mnemonic, !listconcat([Pure, Costed, LowerableToLinalg], traits)> {
+    : Act_Op<mnemonic, !listconcat([Pure, Costed, LowerableToLinalg, InKernels<["isFree"]>], traits)> {
   let hasVerifier = 1;
 }
 
@@ -76,7 +76,8 @@ def Act_ExpandOp : Act_ViewOp<"expand", [Differentiable]> {
   let hasFolder = 1;
 }
 
-def Act_SumToOp : Act_Op<"sum_to", [Pure, Costed, LowerableToLinalg, Differentiable]> {
+def Act_SumToOp : Act_Op<"sum_to", [Pure, Costed, LowerableToLinalg, Differentiable,
+    InKernels<["takesAccumulation", "getStages", "lowerStage", "getWorkspaceTypes"]>]> {
   let summary = "sums runs of elements along dimensions";
   let description = [{
     The adjoint of `act.expand`. Every dimension of the input is a multiple of the

@@ -3,6 +3,7 @@
 // The pass --convert-linalg-to-tile: the frame of a kernel. It plans the grid,
 // numbers the programs, asks BlockEvaluator for each result's block and stores
 // it. It does not know what the function computes.
+#include "dialects/act/Dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -237,16 +238,29 @@ void KernelOfFunction::readArguments() {
     types.push_back(
         tensor ? Type(PtrType::get(b.getContext(), tensor.getElementType()))
                : t);
-    if (auto r = f.getArgAttrOfType<IntegerAttr>(i, "act.inplace"))
-      inPlace[r.getInt()] = i;
-    if (auto r = f.getArgAttrOfType<IntegerAttr>(i, "act.summed"))
-      summed[r.getInt()].sum = i;
-    if (auto r = f.getArgAttrOfType<IntegerAttr>(i, "act.turns"))
-      summed[r.getInt()].turns = i;
-    if (auto r = f.getArgAttrOfType<IntegerAttr>(i, "act.ticket"))
-      summed[r.getInt()].ticket = i;
-    if (auto r = f.getArgAttrOfType<IntegerAttr>(i, partsName))
-      parts[r.getInt()] = i;
+    act::ArgumentRoleAttr role = act::roleOf(f, i);
+    if (!role)
+      continue;
+    int64_t result = role.getResult();
+    switch (role.getKind()) {
+    case act::ArgumentRoleKind::InPlace:
+      inPlace[result] = i;
+      break;
+    case act::ArgumentRoleKind::Summed:
+      summed[result].sum = i;
+      break;
+    case act::ArgumentRoleKind::Turns:
+      summed[result].turns = i;
+      break;
+    case act::ArgumentRoleKind::Ticket:
+      summed[result].ticket = i;
+      break;
+    case act::ArgumentRoleKind::Parts:
+      parts[result] = i;
+      break;
+    case act::ArgumentRoleKind::Read:
+      break;
+    }
   }
   for (auto [r, v] : llvm::enumerate(results)) {
     if (auto it = parts.find(r); it != parts.end()) {
@@ -314,8 +328,9 @@ void KernelOfFunction::makeKernel() {
     else
       from.replaceAllUsesWith(to);
   for (unsigned i = 0; i < f.getNumArguments(); ++i)
-    if (auto rows = f.getArgAttrOfType<IntegerAttr>(i, "act.tiles"))
-      blocks->bindTiles(entry.getArgument(i), rows.getInt());
+    if (act::ArgumentRoleAttr role = act::roleOf(f, i);
+        role && role.getTiles())
+      blocks->bindTiles(entry.getArgument(i), role.getTiles());
 }
 
 // This program's number. Programs that wait for others draw tickets as they
@@ -463,8 +478,9 @@ LogicalResult KernelOfFunction::addUp(Value result, const Summed &to) {
   if (sum)
     sum.getReductionDims(over);
   if (!sum || over.size() != 1 || !factorsOf(sum))
-    return emitError(result.getLoc(),
-                     "this result is added to memory, but is not a sum of products");
+    return emitError(
+        result.getLoc(),
+        "this result is added to memory, but is not a sum of products");
   SmallVector<int> along = loopsAlong(sum, grid);
   int d = along[over[0]];
   if (d < 0 || place[d].axis < 0)
@@ -506,7 +522,8 @@ LogicalResult KernelOfFunction::addUp(Value result, const Summed &to) {
 FailureOr<BlockValue> KernelOfFunction::addendOf(Value sum) {
   auto op = sum.getDefiningOp<linalg::GenericOp>();
   if (!op)
-    return emitError(sum.getLoc(), "this result is summed from parts, but is not a sum");
+    return emitError(sum.getLoc(),
+                     "this result is summed from parts, but is not a sum");
   Place loops;
   for (int d : loopsAlong(op, grid)) {
     if (d < 0)
@@ -555,8 +572,9 @@ LogicalResult KernelOfFunction::goOverColumns() {
 LogicalResult KernelOfFunction::goOverRows() {
   if (grid.blocks.size() < 2 || grid.blocks.back() == 1 ||
       grid.countOf(grid.blocks.size() - 1) > 1)
-    return emitError(f.getLoc(),
-                     "this function sums up rows, but no program has a whole row");
+    return emitError(
+        f.getLoc(),
+        "this function sums up rows, but no program has a whole row");
   int64_t all = grid.programs(),
           programs = kernel->getAttrOfType<DenseI64ArrayAttr>(gridName)
                          .asArrayRef()[0],

@@ -4,6 +4,7 @@
 // results. Any choice computes the same function, up to the order of sums; the
 // constants decide speed, registers and shared memory.
 #include "passes/act-to-tile/KernelGrid.h"
+#include "dialects/act/Dialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/act-to-tile/BlockEvaluator.h"
@@ -718,9 +719,10 @@ FailureOr<KernelKind> act::tile::kindOf(func::FuncOp function) {
   // As for the kernel, results with parts do not shape the grid.
   int64_t parts = 0;
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    if (auto r = function.getArgAttrOfType<IntegerAttr>(i, partsName)) {
+    if (act::ArgumentRoleAttr role = act::roleOf(function, i);
+        role && role.getKind() == act::ArgumentRoleKind::Parts) {
       parts = shapeOf(function.getArgument(i))[0];
-      results[r.getInt()] = Value();
+      results[role.getResult()] = Value();
     }
   llvm::erase(results, Value());
   KernelKind kind;

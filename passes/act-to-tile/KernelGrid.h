@@ -56,10 +56,6 @@ constexpr int64_t tightest = 6;
 KernelGrid planGrid(mlir::ValueRange results, mlir::ValueRange summed = {},
                     int64_t tightness = 0, int64_t parts = 0);
 
-/// Marks an argument whose rows are partial sums over rows of the result with
-/// this number: one program of the grid per part.
-constexpr llvm::StringLiteral partsName = "act.parts";
-
 /// Properties of the kernel of `function`, known before it exists.
 struct KernelKind {
   int64_t warps = 0, products = 0; // sums of products in it

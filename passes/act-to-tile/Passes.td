@@ -7,7 +7,8 @@ def ConvertLinalgToTilePass : Pass<"convert-linalg-to-tile", "::mlir::ModuleOp">
   let summary = "turns the functions that groups lower to into kernels on blocks";
   let description = [{
     Every function on tensors becomes a kernel of the tile dialect. Its arguments
-    and results are pointers, and its grid covers the largest result. A program
+    and results are pointers. `act.role` on an argument says that a result goes
+    there (`#act.role`: in place, a sum in turns, or partial sums). Its grid covers the largest result. A program
     computes one block of that result, and requests the blocks that it needs. These
     are computed in place, so a fused group stays in registers.
 

@@ -6,6 +6,7 @@
 // are split for prologues. How a target runs a group is decided when the group
 // is lowered.
 #include "passes/act/FormKernels.h"
+#include "dialects/act/KernelForm.h"
 #include "dialects/act/Types.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/act/Differentiate.h"
@@ -27,11 +28,6 @@ using namespace act;
 
 namespace {
 
-/// An op whose result is its operand's elements, read elsewhere or several
-/// times. Kernels read through views, so a view needs no memory.
-bool isView(Operation *op) {
-  return isa<TransposeOp, ReshapeOp, ExpandOp, SplitOp>(op);
-}
 /// A split whose parts are places in its input's memory. It stays outside
 /// groups: their operands are the parts, and no kernel reads through it.
 bool isPlaces(Operation *op) {
@@ -44,42 +40,22 @@ bool isOutside(Operation *op) {
          isa<ParamOp, RepeatOp, PhaseOp, KeptOp, SiteOp, GroupOp>(op) ||
          !isa<CostOpInterface>(op);
 }
-bool isElementwise(Operation *op) {
-  return isa<ElementwiseOpInterface, DropoutOp>(op);
+
+/// The values of the block of `op` that its regions use.
+SmallVector<Value> valuesInRegions(Operation *op) {
+  SmallVector<Value> values;
+  for (Region &region : op->getRegions())
+    region.walk([&](Operation *inner) {
+      for (Value v : inner->getOperands())
+        if (v.getParentBlock() == op->getBlock())
+          values.push_back(v);
+    });
+  return values;
 }
 
-/// Does element i of the result read full-size operands only at i? Then the
-/// result may overwrite such an operand.
-bool readsElementwise(Operation *op) {
-  return isElementwise(op) || isa<CrossEntropyGradOp>(op);
-}
-
-/// May elementwise ops of the same shape follow `op` in its kernel?
-bool takesEpilogue(Operation *op) {
-  return isElementwise(op) ||
-         isa<MatmulOp, LinearOp, RmsNormOp, LayerNormOp, NormalizeOp,
-             RmsNormGradOp, LayerNormGradOp, EmbeddingOp>(op);
-}
-/// May a gradient be accumulated in the kernel that makes it?
-bool takesAccumulate(Operation *op) {
-  return isElementwise(op) ||
-         isa<MatmulOp, SumToOp, NormWeightGradOp, EmbeddingGradOp>(op);
-}
-
-/// May `rope`, applied to the result of `root` after elementwise ops, be in its
-/// kernel? A thread holds both halves of a head if the head's width is a
-/// multiple of 16. Interleaved pairs are not halves.
-bool takesRope(Operation *root, RopeOp rope) {
-  auto linear = dyn_cast<LinearOp>(root);
-  return linear && !linear.getLoraA() &&
-         !isa<NF4Type>(linear.getWeight().getType().getElementType()) &&
-         !rope.getInterleaved() && !rope.getHeadsFirst() &&
-         rope.getInput().getType().getShape().back() % 16 == 0;
-}
-
-/// Is `rope` the only reader of its input, through reshapes?
-bool onlyRopeReads(RopeOp rope) {
-  Value v = rope.getInput();
+/// Is `op` the only reader of its first operand, through reshapes?
+bool readsAlone(Operation *op) {
+  Value v = op->getOperand(0);
   while (auto reshape = v.getDefiningOp<ReshapeOp>()) {
     if (!v.hasOneUse())
       return false;
@@ -88,51 +64,12 @@ bool onlyRopeReads(RopeOp rope) {
   return v.hasOneUse();
 }
 
-/// The value before reshapes, which kernels read through.
-Value unshaped(Value v) {
-  while (auto reshape = v.getDefiningOp<ReshapeOp>())
-    v = reshape.getInput();
-  return v;
-}
-
-/// Is `root` a norm's input gradient and `op` the gradient of that norm's
-/// weight or bias, a sum over the rows that `root` reads? The gradient of the
-/// bias is no op of its own kind, but any sum of dy that leaves one row:
-///
-///   %dx = act.rms_norm_grad %dy, %x, %g, %r        the root
-///   %dg = act.norm_weight_grad %dy, %x rstd(%r)    yes
-///   %db = act.sum_to %dy                           yes
-bool sumsRowsOf(Operation *root, Operation *op) {
-  if (!isa<RmsNormGradOp, LayerNormGradOp>(root))
-    return false;
-  Value grad = root->getOperand(0), input = root->getOperand(1);
-  auto rows = cast<RankedTensorType>(input.getType());
-  int64_t width = rows.getShape().back();
-  if (rows.getRank() < 2 || width < 64 || width > widestSummedRow)
-    return false;
-  if (auto weight = dyn_cast<NormWeightGradOp>(op))
-    return weight.getGrad() == grad && weight.getInput() == input &&
-           weight.getRstd() == root->getOperands().back();
-  auto bias = dyn_cast<SumToOp>(op);
-  return bias && unshaped(bias.getInput()) == unshaped(grad) &&
-         bias.getInput().getType().getShape().back() == width &&
-         bias.getResult().getType().getShape().back() == width &&
-         elementCount(bias.getResult().getType()) == width;
-}
-
-/// The type of the partial sums (rowParts) of `op`, a sum over rows.
-RankedTensorType partsOfRows(Operation *op) {
-  auto type = cast<RankedTensorType>(op->getResult(0).getType());
-  type = dropFront(type, type.getRank() - 1);
-  return prepend(withElement(type, computeType(type.getElementType())),
-                 rowParts, std::to_string(rowParts));
-}
-
 /// A kernel being formed: its ops in order, the root first.
 struct Kernel {
   SmallVector<Operation *> ops;
   unsigned position = 0; // where to insert it: the index of one of its ops
   bool alive = true;
+  bool ended = false; // an accumulation or a last op has joined
 };
 
 /// Forms the kernels of one block. The ops are visited in order, and each joins
@@ -168,8 +105,7 @@ private:
   /// Does every kernel that reads `op` get its own copy? The answer changes
   /// when `dissolve` adds to the prologues.
   bool isInlined(Operation *op) {
-    return (isView(op) && !isPlaces(op)) || isa<ConstantOp>(op) ||
-           prologues.contains(op);
+    return (isFree(op) && !isPlaces(op)) || prologues.contains(op);
   }
 
   void number() {
@@ -232,17 +168,30 @@ private:
 
   static bool sumsRows(const Kernel &k) {
     return llvm::any_of(
-        k.ops, [&](Operation *op) { return sumsRowsOf(k.ops.front(), op); });
+        k.ops, [&](Operation *op) { return takesRowSum(k.ops.front(), op); });
   }
 
-  /// Adds `op` to the kernel of a norm's gradient that reads the rows it sums.
-  /// The sum reads what that kernel reads, so it is ready at its position.
+  /// Collects the kernels whose roots read `v`, also through reshapes.
+  void collectRoots(Value v, SmallVectorImpl<unsigned> &roots) {
+    for (Operation *user : v.getUsers()) {
+      auto it = kernelOf.find(user);
+      if (it != kernelOf.end() && kernels[it->second].ops.front() == user)
+        roots.push_back(it->second);
+      else if (isa<ReshapeOp>(user))
+        collectRoots(user->getResult(0), roots);
+    }
+  }
+
+  /// Adds `op` to the latest kernel that reads the rows it sums. The sum reads
+  /// what that kernel reads, so it is ready at its position.
   bool joinsRows(Operation *op) {
-    if (!isa<NormWeightGradOp, SumToOp>(op))
-      return false;
-    for (size_t i = kernels.size(); i-- > 0;) {
+    SmallVector<unsigned> roots;
+    for (Value v : op->getOperands())
+      collectRoots(beforeReshapes(v), roots);
+    llvm::sort(roots, std::greater<>());
+    for (unsigned i : roots) {
       Operation *root = kernels[i].ops.front();
-      if (!sumsRowsOf(root, op) || phaseOf[root] != phaseOf[op])
+      if (!takesRowSum(root, op) || phaseOf[root] != phaseOf[op])
         continue;
       kernels[i].ops.push_back(op);
       kernelOf[op] = i;
@@ -261,36 +210,39 @@ private:
     if (joinsRows(op))
       return true;
     bool accumulate = isa<AccumulateOp>(op);
-    auto rope = dyn_cast<RopeOp>(op);
-    if (!accumulate && !isElementwise(op) && !(rope && onlyRopeReads(rope)))
+    auto kernelOp = dyn_cast<KernelOpInterface>(op);
+    // An op that may end a kernel, such as a rotary embedding behind a product.
+    bool ends = kernelOp && !accumulate && !isElementwise(op) &&
+                op->getNumOperands() > 0 && readsAlone(op);
+    if (!accumulate && !isElementwise(op) && !ends)
       return false;
     // Prefer the latest producer: the other operands are likely ready by then.
     Kernel *best = nullptr;
     unsigned bestIndex = 0;
-    // A rotary embedding joins the producer of its input, not of its tables.
+    // An end joins the producer of its first operand: a rotary embedding that
+    // of its input, not of its tables.
     for (Value v :
-         op->getOperands().take_front(rope ? 1 : op->getNumOperands())) {
-      Operation *def = producer(v, accumulate || rope);
+         op->getOperands().take_front(ends ? 1 : op->getNumOperands())) {
+      Operation *def = producer(v, accumulate || ends);
       auto it = def ? kernelOf.find(def) : kernelOf.end();
       if (it == kernelOf.end())
         continue;
       Kernel &k = kernels[it->second];
       Operation *root = k.ops.front();
-      bool ofRows = sumsRowsOf(root, def);
-      if (rope         ? !takesRope(root, rope)
-          : accumulate ? !takesAccumulate(ofRows ? def : root)
+      bool ofRows = takesRowSum(root, def);
+      if (ends         ? !kernelOp.endsKernelOf(root)
+          : accumulate ? !takesAccumulation(ofRows ? def : root)
                        : ofRows || !takesEpilogue(root))
         continue;
       // Recomputation in backward must not be fused back into forward.
       if (phaseOf[root] != phaseOf[op])
         continue;
-      // A rope or an accumulation ends a kernel. Only a norm's gradient goes on
+      // An accumulation ends a kernel as well. Only a norm's gradient goes on
       // after accumulations, as each of its sums has one.
-      if (llvm::any_of(k.ops, llvm::IsaPred<AccumulateOp, RopeOp>) &&
-          !sumsRows(k))
+      if (k.ended && !sumsRows(k))
         continue;
       // An epilogue is computed on the elements that the root has just made.
-      if (!accumulate && !rope &&
+      if (!accumulate && !ends &&
           cast<RankedTensorType>(op->getResult(0).getType()).getShape() !=
               cast<RankedTensorType>(root->getResult(0).getType()).getShape())
         continue;
@@ -305,7 +257,7 @@ private:
     // Otherwise move to this op's, if nothing reads the results before it.
     unsigned ready = 0;
     for (Value v : op->getOperands()) {
-      Operation *def = producer(v, accumulate || rope);
+      Operation *def = producer(v, accumulate || ends);
       auto it = def ? kernelOf.find(def) : kernelOf.end();
       if (it != kernelOf.end() && it->second == bestIndex)
         continue;
@@ -321,12 +273,13 @@ private:
     if (ready >= best->position) {
       // Accumulations into gradients keep the order of the ops: the order in
       // which a gradient is added up must not depend on what is recomputed.
-      if (llvm::any_of(best->ops, llvm::IsaPred<AccumulateOp>) ||
+      if (llvm::any_of(best->ops, llvm::IsaPred<ParameterEffectOpInterface>) ||
           firstUse(*best, op) <= index[op])
         return false;
       best->position = index[op];
     }
     best->ops.push_back(op);
+    best->ended |= accumulate || ends;
     kernelOf[op] = bestIndex;
     return true;
   }
@@ -360,7 +313,7 @@ private:
     if (joins(op))
       return;
     kernelOf[op] = kernels.size();
-    kernels.push_back({{op}, index[op], true});
+    kernels.push_back({{op}, index[op]});
   }
 
   /// Makes an elementwise kernel that only products read a prologue of each. It
@@ -369,7 +322,8 @@ private:
   void dissolve(Kernel &k) {
     Value result;
     for (Operation *op : k.ops) {
-      if (!isElementwise(op) && !isa<NormalizeOp>(op))
+      auto kernelOp = dyn_cast<KernelOpInterface>(op);
+      if (!isElementwise(op) && !(kernelOp && kernelOp.isPrologue()))
         return;
       for (Value r : op->getResults())
         if (isReadOutside(r, k)) {
@@ -410,7 +364,7 @@ private:
       if (!escapes)
         continue;
       kernelOf[&op] = kernels.size();
-      kernels.push_back({{&op}, index[&op], true});
+      kernels.push_back({{&op}, index[&op]});
     }
   }
 
@@ -557,14 +511,9 @@ void KernelFormer::emit() {
     for (Operation *op : k->ops) {
       for (Value v : op->getOperands())
         collect(v);
-      // An op with a region may use outer values there. Groups are isolated, so
-      // those are inputs as well.
-      for (Region &region : op->getRegions())
-        region.walk([&](Operation *inner) {
-          for (Value v : inner->getOperands())
-            if (v.getParentBlock() == &block)
-              collect(v);
-        });
+      // Groups are isolated, so what a region uses is an input as well.
+      for (Value v : valuesInRegions(op))
+        collect(v);
     }
     // The results that others read.
     SmallVector<Value> outputs;
@@ -575,20 +524,9 @@ void KernelFormer::emit() {
     SmallVector<Value> operands;
     for (Value v : inputs)
       operands.push_back(replaced.lookupOrDefault(v));
-    // What the kernel borrows while it runs. Targets differ in what they need,
-    // but the plan is the same for all.
-    SmallVector<Type> workspace;
-    for (Operation *op : k->ops)
-      if (auto lowerable = dyn_cast<LinalgOpInterface>(op))
-        llvm::append_range(workspace, lowerable.getWorkspaceTypes());
-    if (auto rope = dyn_cast<RopeOp>(k->ops.back()); rope && k->ops.size() > 1)
-      workspace.push_back(beforeRope(rope).getType());
-    for (Operation *op : k->ops)
-      if (sumsRowsOf(k->ops.front(), op))
-        workspace.push_back(partsOfRows(op));
-    auto group = GroupOp::create(
-        b, loc, ValueRange(outputs).getTypes(), b.getStringAttr(nameOf(*k)),
-        operands, b.getTypeArrayAttr(workspace), DenseI64ArrayAttr());
+    auto group = GroupOp::create(b, loc, ValueRange(outputs).getTypes(),
+                                 b.getStringAttr(nameOf(*k)), operands,
+                                 ArrayAttr(), DenseI64ArrayAttr());
     Block *body = b.createBlock(&group.getBody());
     IRMapping inside;
     for (Value v : inputs)
@@ -606,12 +544,20 @@ void KernelFormer::emit() {
     for (Operation *op : k->ops) {
       for (Value v : op->getOperands())
         fetch(v);
+      for (Value v : valuesInRegions(op))
+        fetch(v);
       b.clone(*op, inside);
     }
     SmallVector<Value> yields;
     for (Value v : outputs)
       yields.push_back(inside.lookup(v));
     YieldOp::create(b, loc, yields);
+    // What the kernels borrow while they run.
+    SmallVector<Type> workspace;
+    for (Operation &op : *body)
+      if (auto kernel = dyn_cast<KernelOpInterface>(op))
+        llvm::append_range(workspace, kernel.getWorkspaceTypes());
+    group.setWorkspaceAttr(b.getTypeArrayAttr(workspace));
     for (auto [v, r] : llvm::zip(outputs, group.getResults()))
       replaced.map(v, r);
     if (llvm::all_of(k->ops,
@@ -647,30 +593,6 @@ struct FormKernels : act::impl::FormKernelsPassBase<FormKernels> {
 
 } // namespace
 
-SmallVector<Operation *> act::sumsOfRows(GroupOp group) {
-  SmallVector<Operation *> sums;
-  Block &body = group.getBody().front();
-  Operation *root = nullptr;
-  for (Operation &op : body.without_terminator()) {
-    if (isa<RmsNormGradOp, LayerNormGradOp>(op))
-      root = &op;
-    else if (root && sumsRowsOf(root, &op))
-      sums.push_back(&op);
-  }
-  return sums;
-}
-
-// A group may also be a rope alone, behind views. That one is not split.
-RopeOp act::ropeOfProduct(GroupOp group) {
-  for (auto rope : group.getBody().front().getOps<RopeOp>()) {
-    Operation *made = beforeRope(rope).getDefiningOp();
-    return made && !isView(made) ? rope : RopeOp();
-  }
-  return nullptr;
-}
-
-Value act::beforeRope(RopeOp rope) { return unshaped(rope.getInput()); }
-
 bool act::kernelsFormed(ModuleOp module) {
   return module.walk([](GroupOp) { return WalkResult::interrupt(); })
       .wasInterrupted();
@@ -691,5 +613,5 @@ LogicalResult act::formKernels(ModuleOp module) {
           "is not one straight block of ops; kernels cannot be formed");
     KernelFormer(f.getBody().front(), module->hasAttr(fuseProloguesAttr)).run();
   }
-  return success();
+  return checkGroups(module);
 }

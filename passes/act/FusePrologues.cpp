@@ -22,8 +22,6 @@ using namespace act;
 namespace {
 
 /// Collects the readers of `v`, through views; false if one is not a product.
-/// Of a linear op only the input can have a prologue, and with an adapter
-/// (LoRA) two products read it.
 bool collectProducts(Value v, SmallVectorImpl<Operation *> &products) {
   for (OpOperand &use : v.getUses()) {
     Operation *user = use.getOwner();
@@ -32,9 +30,8 @@ bool collectProducts(Value v, SmallVectorImpl<Operation *> &products) {
         return false;
       continue;
     }
-    auto linear = dyn_cast<LinearOp>(user);
-    if (!isa<MatmulOp>(user) &&
-        !(linear && use.getOperandNumber() == 0 && !linear.getLoraA()))
+    auto kernel = dyn_cast<KernelOpInterface>(user);
+    if (!kernel || !kernel.takesPrologue(use.getOperandNumber()))
       return false;
     products.push_back(user);
   }

@@ -2,7 +2,7 @@
 #include "passes/act/LaunchBytes.h"
 #include "dialects/act/Flops.h"
 #include "dialects/act/Types.h"
-#include "passes/act/FormKernels.h"
+#include "passes/act/KernelParts.h"
 #include <set>
 
 using namespace mlir;
@@ -55,17 +55,6 @@ int64_t act::leastBytes(const Program &program, const FlatLaunch &launch) {
   return sum;
 }
 
-// A group is one kernel. The host splits three kinds: attention's gradient by
-// the results that are read, a product followed by its rotary embedding, and a
-// norm's gradient that shares its rows with sums.
 int64_t act::kernelCount(const FlatLaunch &launch) {
-  for (Operation &op : launch.group.getBody().front())
-    if (auto grad = dyn_cast<AttentionGradOp>(op)) {
-      auto asked = [](Value v) { return v && !v.use_empty(); };
-      return (asked(grad.getDq()) || asked(grad.getDsinks())) +
-             (asked(grad.getDk()) || asked(grad.getDv())) +
-             asked(grad.getDbias());
-    }
-  return (ropeOfProduct(launch.group) ? 2 : 1) +
-         sumsOfRows(launch.group).size();
+  return partsOf(launch.group, LinalgForm::Tiles).size();
 }

@@ -14,9 +14,7 @@ int64_t leastBytes(const Program &program, const FlatLaunch &launch);
 /// The minimum bytes that the group reads of operand `input`, which has `whole`
 /// bytes. Of an embedding table it reads at most the rows that it looks up.
 int64_t readBytes(GroupOp group, unsigned input, int64_t whole);
-/// The number of kernels that the host runs for the group. The gradient of
-/// attention takes up to three: for keys and values, for queries and sinks, and
-/// for the bias.
+/// The number of kernels that the host runs for the group.
 int64_t kernelCount(const FlatLaunch &launch);
 } // namespace act
 #endif

@@ -173,6 +173,17 @@ def FormKernelsPass : Pass<"form-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::act::ActDialect", "::mlir::func::FuncDialect"];
 }
 
+def CheckGroupsPass : Pass<"check-groups", "::mlir::ModuleOp"> {
+  let summary = "checks a module in kernel form";
+  let description = [{
+    Every op of a function is in a group, or says only where a value is: a
+    parameter, a view that costs nothing, a repeat, a call or a phase. The ops of a
+    group have a linalg form, its workspaces are those that its ops need, and a
+    result overwrites an operand only if nothing reads that later. `--form-kernels`
+    runs these checks at its end.
+  }];
+}
+
 def PlanMemoryPass : Pass<"plan-memory", "::mlir::ModuleOp"> {
   let summary = "gives every buffer of the step a place in one arena";
   let description = [{

@@ -6,7 +6,7 @@
 #include "dialects/act/Flops.h"
 #include "dialects/act/Types.h"
 #include "passes/act/LaunchBytes.h"
-#include "passes/emit/GpuKernels.h"
+#include "passes/emit/StepKernels.h"
 
 using namespace mlir;
 using namespace act;
@@ -34,32 +34,30 @@ static int64_t bytesOf(Type type) {
              tensor.getElementType().getIntOrFloatBitWidth(), 8));
 }
 
-llvm::json::Object act::aboutKernel(GroupOp group,
-                                    const LoweredKernel &kernel) {
+llvm::json::Object act::aboutKernel(LaunchOp launch, func::FuncOp function) {
+  auto group = launch->getParentOfType<GroupOp>();
   llvm::json::Array ops, shapes;
   int64_t flops = 0, bytes = 0;
   for (Operation &op : group.getBody().front().without_terminator()) {
     ops.push_back(op.getName().stripDialect());
-    if (auto cost = dyn_cast<CostOpInterface>(op); cost && kernel.isMain)
+    if (auto cost = dyn_cast<CostOpInterface>(op); cost && launch.getMain())
       flops = flopsSum({flops, cost.getFlops()});
   }
   // The function's types: arguments, then results that are not in place.
-  func::FuncOp function = kernel.function;
   FunctionType type = function.getFunctionType();
   llvm::SmallDenseSet<int64_t> inPlace;
   for (auto [i, t] : llvm::enumerate(type.getInputs())) {
-    auto replaced = function.getArgAttrOfType<IntegerAttr>(i, "act.inplace"),
-         summed = function.getArgAttrOfType<IntegerAttr>(i, "act.summed"),
-         parts = function.getArgAttrOfType<IntegerAttr>(i, "act.parts");
-    bool read = summed || !function.getArgument(i).use_empty();
-    bool written = replaced || summed || parts;
+    ArgumentRoleAttr role = roleOf(function, i);
+    bool read = (role && role.getKind() == ArgumentRoleKind::Summed) ||
+                !function.getArgument(i).use_empty();
+    bool written = role && role.makesResult();
     if (written)
-      inPlace.insert((replaced ? replaced : summed ? summed : parts).getInt());
+      inPlace.insert(role.getResult());
     shapes.push_back(shapeOf(t)); // of every parameter, read or not
-    const KernelOperand &operand = kernel.operands[i];
+    auto operand = cast<KernelOperandAttr>(launch.getOperandsAttr()[i]);
     int64_t whole = bytesOf(t);
-    int64_t once = operand.kind == KernelOperand::Input
-                       ? readBytes(group, operand.index, whole)
+    int64_t once = operand.getKind() == KernelMemory::Input
+                       ? readBytes(group, operand.getIndex(), whole)
                        : whole;
     bytes = flopsSum({bytes, read * once + written * whole});
   }

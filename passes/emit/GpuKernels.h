@@ -12,18 +12,10 @@
 #include "dialects/act/Dialect.h"
 #include "dialects/tile/Dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "passes/emit/LowerGroup.h"
+#include "passes/emit/StepKernels.h"
 #include "passes/tile-to-nvvm/CompileKernels.h"
 
 namespace act {
-
-/// A lowered group, shared by all groups with the same lowering.
-struct GroupKernel {
-  mlir::func::FuncOp function;
-  std::string text;         ///< the function, with its name left out
-  GroupOp group;            ///< one of its groups, for messages
-  llvm::json::Object about; ///< for the index of kernels
-};
 
 /// A kernel for one launch: one function, or several independent ones, each
 /// with a number of argument sets.
@@ -32,10 +24,6 @@ struct LaunchKernel {
   using Part = std::pair<const GroupKernel *, int64_t>;
   llvm::SmallVector<Part, 1> parts;
 };
-
-/// A kernel's entries in the index of kernels: ops, shapes, useful_flops,
-/// least_bytes.
-llvm::json::Object aboutKernel(GroupOp group, const LoweredKernel &kernel);
 
 /// Dialects needed only between act and PTX. Each loaded dialect slows startup
 /// and printing.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/emit/ScratchRing.h"
 #include "dialects/act/Types.h"
-#include "passes/emit/LowerGroup.h"
+#include "passes/act/KernelParts.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace act;
@@ -10,7 +10,8 @@ using namespace act;
 constexpr uint64_t alignment = 256;
 
 static uint64_t bytesOf(const FlatLaunch &launch) {
-  auto type = launch.group ? scratchType(launch.group) : RankedTensorType();
+  auto type = launch.group ? scratchType(launch.group, LinalgForm::Sums)
+                           : RankedTensorType();
   return type ? llvm::alignTo(byteSize(type), alignment) : 0;
 }
 

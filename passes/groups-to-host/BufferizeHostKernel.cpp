@@ -3,6 +3,7 @@
 // Upstream's one-shot bufferization, with the kernel ABI around it: before it,
 // results become output arguments, and the ops that make a result write there;
 // after it, copies and loop-carried buffers take a form that allocates nothing.
+#include "dialects/act/Dialect.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -43,23 +44,22 @@ public:
     SmallVector<Value> outs(numResults);
     SmallVector<bool> written(numArgs, false);
     for (unsigned i = 0; i < numArgs; ++i)
-      if (auto attr =
-              func.getArgAttrOfType<IntegerAttr>(i, act::kInPlaceAttr)) {
-        int64_t result = attr.getInt();
-        if (result < 0 || result >= int64_t(numResults))
+      if (act::ArgumentRoleAttr role = act::roleOf(func, i)) {
+        if (role.getKind() != act::ArgumentRoleKind::InPlace)
           return func.emitOpError()
-                 << "places result " << result << " in argument " << i
-                 << ", but has " << numResults << " results";
+                 << "argument " << i << " has the role "
+                 << act::stringifyArgumentRoleKind(role.getKind())
+                 << "; a kernel for the host has results in place only";
+        int64_t result = role.getResult();
         if (func.getArgumentTypes()[i] != func.getResultTypes()[result])
           return func.emitOpError()
                  << "places result " << result << " of type "
                  << func.getResultTypes()[result] << " in argument " << i
                  << " of type " << func.getArgumentTypes()[i];
-        if (outs[result])
-          return func.emitOpError()
-                 << "places result " << result << " in two arguments";
         outs[result] = entry.getArgument(i);
         written[i] = true;
+        // The results it speaks of become arguments.
+        func.removeArgAttr(i, act::ActDialect::getRoleAttrName());
       }
     builder.setInsertionPointToStart(&entry);
     for (unsigned i = 0; i < numArgs; ++i) {

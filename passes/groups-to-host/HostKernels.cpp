@@ -4,6 +4,7 @@
 // all, the rest in parallel. Passes run on one nested module per kernel, so
 // they may run at once, too.
 #include "passes/groups-to-host/HostKernels.h"
+#include "dialects/act/Dialect.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/IR/Threading.h"
@@ -267,6 +268,7 @@ FailureOr<act::HostCode> act::compileHostKernels(ModuleOp kernels,
 }
 
 void act::registerHostKernelDialects(DialectRegistry &registry) {
+  registry.insert<ActDialect>(); // roles of arguments
   registerAllDialects(registry);
   registerAllExtensions(registry);
   registerAllToLLVMIRTranslations(registry);

@@ -15,8 +15,8 @@
 // thread. args are the operands in order (a scalar is a pointer to an 8-byte
 // slot), then one pointer per result that is not in place, then a 64-byte
 // aligned scratch of `scratchBytes`, private to the thread, when that is not 0.
-// An argument with the attribute `act.inplace = N : i64` receives result N in
-// its own memory; every other result must not overlap any operand.
+// An argument with the attribute `act.role = #act.role<in_place, result = N>` receives
+// result N in its own memory; every other result must not overlap any operand.
 //
 // Guarantees:
 //   - it allocates nothing: temporaries are in the scratch or, up to 4 KiB, on

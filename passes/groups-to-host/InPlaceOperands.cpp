@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Looks for results with `act.inplace` whose elementwise op reads the operand
+// Looks for results in place whose elementwise op reads the operand
 // that they replace, with the same map.
 #include "passes/groups-to-host/InPlaceOperands.h"
+#include "dialects/act/Dialect.h"
 #include "passes/groups-to-host/Passes.h"
 
 using namespace mlir;
@@ -50,12 +51,11 @@ linalg::GenericOp moveInput(linalg::GenericOp op, unsigned from, unsigned to) {
 void act::readInPlaceOperandsThroughOutputs(func::FuncOp func) {
   Operation *terminator = func.getBody().front().getTerminator();
   for (unsigned i = 0; i < func.getNumArguments(); ++i) {
-    auto attr = func.getArgAttrOfType<IntegerAttr>(i, kInPlaceAttr);
-    if (!attr || attr.getInt() < 0 ||
-        attr.getInt() >= int64_t(terminator->getNumOperands()))
+    ArgumentRoleAttr role = roleOf(func, i);
+    if (!role || role.getKind() != ArgumentRoleKind::InPlace)
       continue;
     auto result = dyn_cast<OpResult>(
-        throughReshapes(terminator->getOperand(attr.getInt())));
+        throughReshapes(terminator->getOperand(role.getResult())));
     auto op = result ? dyn_cast<linalg::GenericOp>(result.getOwner()) : nullptr;
     if (!op || op.getNumReductionLoops())
       continue;

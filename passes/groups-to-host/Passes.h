@@ -24,7 +24,6 @@ namespace act {
 #include "passes/groups-to-host/Passes.h.inc"
 
 /// The function attributes through which the passes communicate.
-inline constexpr llvm::StringLiteral kInPlaceAttr = "act.inplace";
 inline constexpr llvm::StringLiteral kWorkAttr = "act.work";
 inline constexpr llvm::StringLiteral kGridAttr = "act.grid";
 inline constexpr llvm::StringLiteral kScratchAttr = "act.scratch_bytes";

@@ -22,8 +22,9 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "passes/act/FormKernels.h"
-#include "passes/emit/LowerGroup.h"
+#include "passes/act/KernelParts.h"
 #include "passes/groups-to-host/HostKernels.h"
+#include "passes/lower-groups/LowerGroup.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -111,24 +112,24 @@ static LogicalResult lower(func::FuncOp func, bool sums) {
 }
 
 // What a kernel's pointer is bound to.
-static std::string nameOf(const KernelOperand &operand, GroupOp group) {
+static std::string nameOf(KernelOperandAttr operand, GroupOp group) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  bool scratch = operand.kind == KernelOperand::Scratch;
-  if (scratch || operand.kind == KernelOperand::Workspace) {
-    auto type = scratch
-                    ? scratchType(group)
-                    : cast<RankedTensorType>(*std::next(
-                          group.getWorkspaceTypes().begin(), operand.index));
-    os << "workspace " << operand.index << " of " << type.getElementType()
+  bool scratch = operand.getKind() == KernelMemory::Scratch;
+  if (scratch || operand.getKind() == KernelMemory::Workspace) {
+    auto type =
+        scratch ? scratchType(group, LinalgForm::Sums)
+                : cast<RankedTensorType>(*std::next(
+                      group.getWorkspaceTypes().begin(), operand.getIndex()));
+    os << "workspace " << operand.getIndex() << " of " << type.getElementType()
        << "[" << type.getNumElements() << "]";
-  } else if (operand.kind == KernelOperand::Input) {
-    auto input = cast<BlockArgument>(group.getInputs()[operand.index]);
+  } else if (operand.getKind() == KernelMemory::Input) {
+    auto input = cast<BlockArgument>(group.getInputs()[operand.getIndex()]);
     os << "input " << input.getArgNumber();
   } else {
-    os << "result " << operand.index;
+    os << "result " << operand.getIndex();
   }
-  if (operand.written)
+  if (operand.getWritten())
     os << ", written";
   return text;
 }
@@ -146,7 +147,7 @@ static int printGroups(ModuleOp module) {
     for (auto [i, k] : llvm::enumerate(*lowered)) {
       k.function.setName("kernel" + std::to_string(i));
       SmallVector<Attribute> names;
-      for (const KernelOperand &operand : k.operands)
+      for (KernelOperandAttr operand : k.operands)
         names.push_back(b.getStringAttr(nameOf(operand, group)));
       k.function->setAttr("test.operands", b.getArrayAttr(names));
     }

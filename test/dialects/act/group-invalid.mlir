@@ -6,7 +6,7 @@ func.func @f(%x: tensor<4xf32>) {
   "act.group"(%x) <{name = "g"}> ({
   ^bb0(%a: tensor<5xf32>):
     act.yield
-  }) : (tensor<4xf32>) -> ()
+  }, {}) : (tensor<4xf32>) -> ()
   return
 }
 
@@ -38,7 +38,7 @@ func.func @f(%x: tensor<4xf32>) {
 func.func @f() {
   // expected-error@+1 {{'act.group' op region #0 ('body') failed to verify constraint: region with 1 blocks}}
   "act.group"() <{name = "g"}> ({
-  }) : () -> ()
+  }, {}) : () -> ()
   return
 }
 
@@ -138,6 +138,42 @@ func.func @f(%x: tensor<?xf32>) {
   // expected-error@+1 {{'act.group' op operand 0 of type 'tensor<?xf32>' has no name for its dynamic dimension 0}}
   act.group "g" (%a = %x : tensor<?xf32>) {
     act.yield
+  }
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  act.group "g" (%a = %x : tensor<4xf32>) {
+    act.yield
+  } launches {
+    // expected-error@+1 {{'act.param' op is among the launches of a group}}
+    %w = act.param @w : tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @f() {
+  act.group "g" () {
+    act.yield
+  } launches {
+    // expected-error@+1 {{'register' is no memory: input, result, workspace, scratch or effect}}
+    act.launch @kernels::@k (register 0)
+  }
+  return
+}
+
+// -----
+
+func.func @f() {
+  act.group "g" () {
+    act.yield
+  } launches {
+    // expected-error@+1 {{'momentum' is no buffer of a parameter: parameter, gradient, master, exp_avg or exp_avg_sq}}
+    act.launch @kernels::@k (effect 0 momentum)
   }
   return
 }

@@ -33,7 +33,7 @@ func.func @window(%x: tensor<65xf32>) -> tensor<64xf32> {
 #rows = affine_map<(d0, d1) -> (d0, d1)>
 #columns = affine_map<(d0, d1) -> (d1)>
 // expected-error @below {{sums up rows, but no program has a whole row}}
-func.func @parts(%x: tensor<8x20000xf32>, %p: tensor<128x20000xf32> {act.parts = 0}) -> (tensor<20000xf32>, tensor<8x20000xf32>) {
+func.func @parts(%x: tensor<8x20000xf32>, %p: tensor<128x20000xf32> {act.role = #act.role<parts, result = 0>}) -> (tensor<20000xf32>, tensor<8x20000xf32>) {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<20000xf32>
   %z = linalg.fill ins(%zero : f32) outs(%e : tensor<20000xf32>) -> tensor<20000xf32>

@@ -194,7 +194,7 @@ func.func @heads(%x: tensor<2x4x70x16xbf16>, %w: tensor<48x64xbf16>) -> tensor<2
 // CHECK: scf.yield %[[NEXT]]
 // CHECK: %[[R:.*]] = tile.reduce add %[[S]] axis 0
 // CHECK: tile.store %[[R]], %[[PV]][%[[ID]], %{{.*}} : 1024]
-func.func @parts(%x: tensor<2048x1024xf32>, %p: tensor<128x1024xf32> {act.parts = 0}) -> (tensor<1024xf32>, tensor<2048x1024xf32>) {
+func.func @parts(%x: tensor<2048x1024xf32>, %p: tensor<128x1024xf32> {act.role = #act.role<parts, result = 0>}) -> (tensor<1024xf32>, tensor<2048x1024xf32>) {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<1024xf32>
   %z = linalg.fill ins(%zero : f32) outs(%e : tensor<1024xf32>) -> tensor<1024xf32>
@@ -222,7 +222,7 @@ func.func @parts(%x: tensor<2048x1024xf32>, %p: tensor<128x1024xf32> {act.parts 
 // CHECK: scf.for %[[N:[^ ]+]] =
 // CHECK: tile.load %{{.*}}[%[[N]], %{{.*}} : 1024]
 // CHECK: tile.store %{{.*}}[%[[N]], %{{.*}} : 1024]
-func.func @one_block(%x: tensor<1x1024xf32> {act.inplace = 1}, %p: tensor<64x1024xf32> {act.parts = 0}) -> (tensor<1024xf32>, tensor<1x1024xf32>) {
+func.func @one_block(%x: tensor<1x1024xf32> {act.role = #act.role<in_place, result = 1>}, %p: tensor<64x1024xf32> {act.role = #act.role<parts, result = 0>}) -> (tensor<1024xf32>, tensor<1x1024xf32>) {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<1024xf32>
   %z = linalg.fill ins(%zero : f32) outs(%e : tensor<1024xf32>) -> tensor<1024xf32>

@@ -85,7 +85,7 @@ func.func @forward(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @forward(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error@+1 {{'arith.addf' op is in no kernel; form kernels first}}
+  // expected-error@+1 {{'arith.addf' op is in no group}}
   %y = arith.addf %x, %x : tensor<4xf32>
   return %y : tensor<4xf32>
 }

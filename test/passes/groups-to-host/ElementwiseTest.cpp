@@ -165,8 +165,8 @@ func.func @f(%x: tensor<9x37xf32>, %m: tensor<9x37xi1>, %n: tensor<9xi32>)
 TEST(HostElementwise, UpdatesInPlaceWithScalars) {
   std::string text = R"(
 #m = affine_map<(i, j) -> (i, j)>
-func.func @sgd(%p: tensor<123x45xf32> {act.inplace = 1 : i64},
-               %m: tensor<123x45xf32> {act.inplace = 0 : i64},
+func.func @sgd(%p: tensor<123x45xf32> {act.role = #act.role<in_place, result = 1>},
+               %m: tensor<123x45xf32> {act.role = #act.role<in_place, result = 0>},
                %g: tensor<123x45xbf16>, %lr: f32, %step: i64)
     -> (tensor<123x45xf32>, tensor<123x45xf32>) {
   %e = tensor.empty() : tensor<123x45xf32>

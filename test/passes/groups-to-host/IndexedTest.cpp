@@ -21,7 +21,7 @@ func.func @gather(%t: tensor<50x33x$T>, %ids: tensor<3x20xi32>) -> tensor<3x20x3
   } -> tensor<3x20x33x$T>
   return %y : tensor<3x20x33x$T>
 }
-func.func @scatter(%g: tensor<50x33xf32> {act.inplace = 0 : i64}, %ids: tensor<60xi32>,
+func.func @scatter(%g: tensor<50x33xf32> {act.role = #act.role<in_place, result = 0>}, %ids: tensor<60xi32>,
                    %dy: tensor<60x33x$T>) -> tensor<50x33xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -44,7 +44,7 @@ func.func @scatter(%g: tensor<50x33xf32> {act.inplace = 0 : i64}, %ids: tensor<6
   return %r : tensor<50x33xf32>
 }
 // The same, shared out over blocks of columns.
-func.func @scatter_columns(%g: tensor<50x33xf32> {act.inplace = 0 : i64}, %ids: tensor<60xi32>,
+func.func @scatter_columns(%g: tensor<50x33xf32> {act.role = #act.role<in_place, result = 0>}, %ids: tensor<60xi32>,
                            %dy: tensor<60x33x$T>) -> tensor<50x33xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -51,7 +51,7 @@ func.func @fused(%a: tensor<$A$T>, %b: tensor<$B$T>, %bias: tensor<$Nx$U>,
   return %o : tensor<$C$T>
 }
 func.func @accumulate(%a: tensor<$A$T>, %b: tensor<$B$T>,
-                      %f: tensor<$C$U> {act.inplace = 0 : i64}) -> tensor<$C$U> {
+                      %f: tensor<$C$U> {act.role = #act.role<in_place, result = 0>}) -> tensor<$C$U> {
   $SUM
   return %y : tensor<$C$U>
 })",
@@ -180,7 +180,7 @@ func.func @linear(%x: tensor<3x20x48xf32>, %w: tensor<40x48xf32>) -> tensor<3x20
   return %y : tensor<3x20x40xf32>
 }
 func.func @dw(%dy: tensor<3x20x40xf32>, %x: tensor<3x20x48xf32>,
-              %g: tensor<40x48xf32> {act.inplace = 0 : i64}) -> tensor<40x48xf32> {
+              %g: tensor<40x48xf32> {act.role = #act.role<in_place, result = 0>}) -> tensor<40x48xf32> {
   %y = linalg.generic {indexing_maps = [affine_map<(n, k, b, s) -> (b, s, n)>, affine_map<(n, k, b, s) -> (b, s, k)>,
         affine_map<(n, k, b, s) -> (n, k)>], iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
       ins(%dy, %x : tensor<3x20x40xf32>, tensor<3x20x48xf32>) outs(%g : tensor<40x48xf32>) {

@@ -208,7 +208,7 @@ func.func @softmax(%x: tensor<RRxCCxf32>) -> (tensor<RRxCCxf32>, tensor<RRxf32>)
 // [rows, columns] -> [columns], added to what is there.
 TEST_P(Rows, ColumnSumsAccumulateInPlace) {
   std::string text = shaped(R"(
-func.func @f(%dy: tensor<RRxCCxf32>, %g: tensor<CCxf32> {act.inplace = 0 : i64}) -> tensor<CCxf32> {
+func.func @f(%dy: tensor<RRxCCxf32>, %g: tensor<CCxf32> {act.role = #act.role<in_place, result = 0>}) -> tensor<CCxf32> {
   %r = linalg.generic {indexing_maps = [affine_map<(c, r) -> (r, c)>, affine_map<(c, r) -> (c)>],
                        iterator_types = ["parallel", "reduction"]}
       ins(%dy : tensor<RRxCCxf32>) outs(%g : tensor<CCxf32>) {

@@ -112,8 +112,8 @@ void runOne(const act::test::KernelRunner &runner, func::FuncOp func) {
   for (unsigned i = 0; i < func.getNumArguments(); ++i) {
     size_t at = add(func.getArgumentTypes()[i]);
     fill(memory[at], func.getArgumentTypes()[i], random);
-    if (auto attr = func.getArgAttrOfType<IntegerAttr>(i, "act.inplace"))
-      inPlace[attr.getInt()] = at;
+    if (act::ArgumentRoleAttr role = act::roleOf(func, i))
+      inPlace[role.getResult()] = at;
   }
   for (unsigned i = 0; i < func.getNumResults(); ++i) {
     Type type = func.getResultTypes()[i];
