@@ -12,6 +12,9 @@ def ConvertLinalgToTilePass : Pass<"convert-linalg-to-tile", "::mlir::ModuleOp">
     computes one block of that result, and requests the blocks that it needs. These
     are computed in place, so a fused group stays in registers.
 
+    The functions are those that `emit` writes with `kernels=`: linalg ops on
+    tensors of static shape. An op that has no form on blocks is an error.
+
     Row sums and maxima are reductions of blocks. Matrix products are loops of
     `tile.dot`, whose operands may be computed too. `f32-products` selects how f32
     is multiplied: `ieee`, `bf16x3` or `tf32`.
@@ -20,6 +23,26 @@ def ConvertLinalgToTilePass : Pass<"convert-linalg-to-tile", "::mlir::ModuleOp">
     kernels that took too much: 0 gives the fastest blocks. Each step up to 6 gives
     products (such as attention with wide heads or in f32) smaller blocks or fewer
     stages.
+
+    Before:
+    ```mlir
+    %1 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel"]} ins(%arg0 : tensor<1000xf32>) outs(%0 : tensor<1000xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %2 = arith.addf %in, %in : f32
+      linalg.yield %2 : f32
+    ```
+    After `--convert-linalg-to-tile`:
+    ```mlir
+    gpu.func @double(%arg0: !tile.ptr<f32>, %arg1: !tile.ptr<f32>) kernel attributes ...
+      %0 = tile.view %arg1 sizes [1000] : !tile.ptr<f32> -> !tile.view<1000xf32>
+      %1 = tile.view %arg0 sizes [1000] : !tile.ptr<f32> -> !tile.view<1000xf32>
+      %c0 = arith.constant 0 : index
+      %pid_x = tile.program_id x
+      %2 = tile.load %1[%c0 : 1024] : !tile.view<1000xf32>
+      %3 = arith.addf %2, %2 : tensor<1024xf32>
+      tile.store %3, %0[%c0 : 1024] : !tile.view<1000xf32>
+      gpu.return
+    ```
   }];
   let options = [Option<"f32Products", "f32-products", "std::string", "\"ieee\"",
     "ieee, bf16x3 or tf32: how f32 is multiplied">,

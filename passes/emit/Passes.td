@@ -6,9 +6,27 @@ include "mlir/Pass/PassBase.td"
 def EmitPass : Pass<"emit", "::mlir::ModuleOp"> {
   let summary = "compiles a copy of the module to an artifact";
   let description = [{
-    Completes a copy of the module and plans its memory. Compiles native code for
-    the host, or PTX for a GPU. Writes everything to one file that `act-run` and
-    `actrt_step_load` read. The module itself stays unchanged.
+    Completes a copy of the module (differentiates, writes the step, forms kernels)
+    and plans its memory. Compiles native code for the host, or PTX for a GPU.
+    Writes everything to one file that `act-run` and `actrt_step_load` read. The
+    module itself stays unchanged.
+
+    Before:
+    ```mlir
+    %0 = act.mul %arg0, %arg1 : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    ```
+    After `--emit="file=model.act kernels=kernels.mlir"`, in `kernels.mlir`:
+    ```mlir
+    func.func @k0_mul(%arg0: tensor<64xf32>, %arg1: tensor<64xf32>) -> tensor<64xf32> {
+      %0 = tensor.empty() : tensor<64xf32>
+      %1 = linalg.generic ...
+      ^bb0(%in: f32, %in_0: f32, %out: f32):
+        %2 = arith.mulf %in, %in_0 : f32
+        linalg.yield %2 : f32
+      } -> tensor<64xf32>
+      return %1 : tensor<64xf32>
+    }
+    ```
   }];
   let options = [
     Option<"file", "file", "std::string", "\"\"", "the artifact to write">,
@@ -35,9 +53,28 @@ def EmitPtxPass : Pass<"emit-ptx", "::mlir::ModuleOp"> {
   let summary = "compiles kernels to PTX files";
   let description = [{
     Writes DIR/NAME.ptx for every kernel and DIR/index.json, an array with one
-    object per kernel. The kernels are the module's gpu.func. For a model, they
-    are those that `emit` makes from a copy of it. The files appear once all
-    kernels are compiled.
+    object per kernel. The kernels are the module's gpu.func. For a model, they are
+    those that `emit` makes from a copy of it. The files appear once all kernels are
+    compiled. The module itself stays unchanged.
+
+    Before:
+    ```mlir
+    gpu.func @double(%arg0: !tile.view<100xf32>) kernel attributes {tile.grid = array<i64: 4, 1, 1>} {
+    ...
+    %1 = tile.load %arg0[%0 : 32] : !tile.view<100xf32>
+    %2 = arith.addf %1, %1 : tensor<32xf32>
+    tile.store %2, %arg0[%0 : 32] : !tile.view<100xf32>
+    ```
+    After `--emit-ptx=kernels`, in `kernels/double.ptx`:
+    ```text
+    .visible .entry double(
+      .param .u64 .ptr .global .align 16 double_param_0
+    )
+    .reqntid 128, 1, 1
+    ...
+    add.rn.f32 %r2, %r1, %r1;
+    ...
+    ```
   }];
   let options = [
     Option<"dir", "dir", "std::string", "\"\"", "the folder to write to">,

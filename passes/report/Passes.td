@@ -46,6 +46,27 @@ def AnalyzeMemoryPass : Pass<"memory-report", "::mlir::ModuleOp"> {
     With `target=sm_80` the pass compiles the step's kernels or takes them from
     the cache. The report then puts what their blocks move between memory and the
     SMs next to the minimum traffic of the launched kernels.
+
+    Before:
+    ```mlir
+    %0 = act.linear %arg0, %w : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+    %1 = act.silu %0 : tensor<2x4xf32>
+    ...
+    %0 = act.repeat @layer count(L = 3) carry(%arg0) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    ```
+    After `--memory-report`, on standard output:
+    ```text
+      memory                           bytes
+      ─────────────────────  ────────  ─────  ──────────────────────
+      retained for backward     200 B    200
+      peak of activations       212 B    212
+    ...
+    Formulas, in bytes
+      retained = 64*L + 8
+      peak     = 64*L + 20
+      with L = 3
+      ...
+    ```
   }];
   let options = [
     Option<"format", "format", "std::string", "\"text\"", "text, json, html, formula or svg">,

@@ -16,12 +16,32 @@ def ConvertTileToHostPass : Pass<"convert-tile-to-host", "::mlir::ModuleOp"> {
     - the context (HostContext.h), which gives it the grid and receives failures;
     - the number of the program, x fastest.
 
-    `tile.checks` lists the checks that may fail.
+    `tile.checks` lists the checks that may fail. The kernels must have passed
+    `tile-simplify-control`, `tile-set-block-sizes` and `tile-check-kernels`, and
+    have no layouts yet. Existing functions stay as they are.
 
     Elements outside a view read as padding and are not written. Every access
     through a pointer is checked against the size of its array. Dividing by 0 gives
     all ones, and the remainder is the dividend, as in PTX. The smallest number
     divided by -1 is itself.
+
+    Before:
+    ```mlir
+    gpu.func @double(%arg0: !tile.view<8xf32>) kernel {
+      ...
+      %1 = arith.addf %0, %0 : tensor<8xf32>
+    ```
+    After `--convert-tile-to-host`:
+    ```mlir
+    func.func @double(%arg0: !llvm.ptr, %arg1: !llvm.ptr, %arg2: i64) attributes ...
+        ...
+        scf.for %arg3 = %c0_6 to %c8_8 step %c1_7 {
+          %11 = memref.load %alloc[%arg3] : memref<8xf32>
+          %12 = memref.load %alloc[%arg3] : memref<8xf32>
+          %13 = arith.addf %11, %12 : f32
+          memref.store %13, %alloc_5[%arg3] : memref<8xf32>
+        }
+    ```
   }];
   let dependentDialects = ["::act::tile::TileDialect", "::mlir::arith::ArithDialect",
     "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",

@@ -11,8 +11,20 @@ def CheckKernelsPass : Pass<"tile-check-kernels", "::mlir::gpu::GPUModuleOp"> {
 
     Blocks have a static shape of 1 to 2^20 elements, an element type that memory
     supports (floats of 8 to 64 bits, i1, i8, i16, i32, i64), and a layout that
-    spreads them over the threads. Loops have no constant step of 0 or less.
-    Other passes and the host rely on this.
+    spreads them over the threads. Loops have no constant step of 0 or less. Other
+    passes and the host rely on this. The pass changes nothing. Block sizes must be
+    numbers: it runs after `tile-set-block-sizes`.
+
+    Before:
+    ```mlir
+    gpu.func @copy(%arg0: !tile.view<?x8xf32>) kernel {
+      gpu.return
+    }
+    ```
+    After `--tile-check-kernels`, on standard error:
+    ```text
+    ...: error: 'gpu.func' op argument 0 is of type '!tile.view<?x8xf32>', expected ...
+    ```
   }];
   let dependentDialects = ["::act::tile::TileDialect"]; // a schedule's attribute
 }
@@ -28,6 +40,29 @@ def SimplifyControlPass : Pass<"tile-simplify-control", "::mlir::gpu::GPUModuleO
     All threads of a program run the same control flow; only operations on blocks
     are parallel. The pass comes first in the kernel pipelines for GPU and host;
     later passes support no other control flow.
+
+    Before:
+    ```mlir
+    %1 = scf.index_switch %arg1 -> tensor<8xf32>
+    case 7 {
+      %2 = arith.negf %0 : tensor<8xf32>
+      scf.yield %2 : tensor<8xf32>
+    }
+    default {
+      scf.yield %0 : tensor<8xf32>
+    }
+    ```
+    After `--tile-simplify-control`:
+    ```mlir
+    %c7 = arith.constant 7 : index
+    %1 = arith.cmpi eq, %arg1, %c7 : index
+    %2 = scf.if %1 -> (tensor<8xf32>) {
+      %3 = arith.negf %0 : tensor<8xf32>
+      scf.yield %3 : tensor<8xf32>
+    } else {
+      scf.yield %0 : tensor<8xf32>
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
@@ -43,7 +78,27 @@ def SetBlockSizesPass : Pass<"tile-set-block-sizes", "::mlir::gpu::GPUModuleOp">
     name or dimensions that a reshape merges.
 
     `tile.block_size` becomes a constant and `#tile.grid` three numbers: later
-    passes see no names.
+    passes see no names. The pass runs before layouts are assigned. Dimensions
+    without a name that nothing ties to a named one stay.
+
+    Before:
+    ```mlir
+    gpu.func @double(%arg0: !tile.view<100xf32>) kernel attributes {tile.block_sizes = {M = 64 : i64}, tile.grid = #tile.grid<100/M>} {
+      %M = tile.block_size M
+      %pid_x = tile.program_id x
+      %0 = arith.muli %pid_x, %M : index
+      %1 = tile.load %arg0[%0 : M = 64] : !tile.view<100xf32>
+      %2 = arith.addf %1, %1 : tensor<64xf32>
+    ```
+    After `--tile-set-block-sizes=sizes=M=32`:
+    ```mlir
+    gpu.func @double(%arg0: !tile.view<100xf32>) kernel attributes {tile.grid = array<i64: 4, 1, 1>} {
+      %c32 = arith.constant 32 : index
+      %pid_x = tile.program_id x
+      %0 = arith.muli %pid_x, %c32 : index
+      %1 = tile.load %arg0[%0 : 32] : !tile.view<100xf32>
+      %2 = arith.addf %1, %1 : tensor<32xf32>
+    ```
   }];
   let options = [ListOption<"sizes", "sizes", "std::string",
     "block sizes as NAME=NUMBER, in elements">];
@@ -75,6 +130,32 @@ def SplitMaskedLoopsPass : Pass<"tile-split-masked-loops", "::mlir::gpu::GPUModu
     drops its `within` if the comparisons prove that all lies between the ends.
     Comparisons with values loaded in the loop stay, and so does a loop around one
     that is split.
+
+    Before:
+    ```mlir
+    %1 = scf.for %arg3 = %c0 to %c256 step %c16 iter_args(%arg4 = %cst) -> (tensor<16xf32>) {
+      %2 = arith.index_cast %arg3 : index to i32
+      %splat_0 = tensor.splat %2 : tensor<16xi32>
+      %3 = arith.addi %splat_0, %0 : tensor<16xi32>
+      %4 = arith.cmpi slt, %3, %splat : tensor<16xi32>
+      %5 = tile.load %arg0[%arg3 : 16] : !tile.view<256xf32>
+      %6 = arith.select %4, %5, %cst : tensor<16xi1>, tensor<16xf32>
+      %7 = arith.addf %arg4, %6 : tensor<16xf32>
+      scf.yield %7 : tensor<16xf32>
+    }
+    ```
+    After `--tile-split-masked-loops --canonicalize`:
+    ```mlir
+    %6 = scf.for %arg3 = %c0 to %5 step %c16 iter_args(%arg4 = %cst) -> (tensor<16xf32>) {
+      %19 = tile.load %arg0[%arg3 : 16] : !tile.view<256xf32>
+      %20 = arith.addf %arg4, %19 : tensor<16xf32>
+      scf.yield %20 : tensor<16xf32>
+    }
+    ...
+    %18 = scf.for %arg3 = %11 to %17 step %c16 iter_args(%arg4 = %6) -> (tensor<16xf32>) {
+      ...
+      %21 = arith.cmpi slt, %20, %splat : tensor<16xi32>
+    ```
   }];
   let dependentDialects = ["::act::tile::TileDialect", "::mlir::arith::ArithDialect",
     "::mlir::scf::SCFDialect"];
@@ -103,6 +184,32 @@ def FuseLoopsPass : Pass<"tile-fuse-loops", "::mlir::gpu::GPUModuleOp"> {
     Rounding: a factor that moves out of a sum also moves past conversions to bf16
     in it, so these round another number. Rows in which all x are -inf sum to 0;
     the original loops give NaN unless they handle such rows.
+
+    The pass runs after `tile-simplify-control` and `tile-set-block-sizes`. Loops
+    whose memory another write may reach stay apart.
+
+    Before:
+    ```mlir
+    %0 = scf.for %arg3 = %c0 to %c96 step %c32 iter_args(%arg4 = %cst) -> (tensor<8x32xf32>) {
+      %4 = tile.load %arg0[%c0 : 8, %arg3 : 32] : !tile.view<8x96xf32>
+      %5 = arith.addf %arg4, %4 : tensor<8x32xf32>
+      scf.yield %5 : tensor<8x32xf32>
+    }
+    %1 = scf.for %arg3 = %c0 to %c96 step %c32 iter_args(%arg4 = %cst) -> (tensor<8x32xf32>) {
+      %4 = tile.load %arg0[%c0 : 8, %arg3 : 32] : !tile.view<8x96xf32>
+      %5 = arith.maximumf %arg4, %4 : tensor<8x32xf32>
+      scf.yield %5 : tensor<8x32xf32>
+    }
+    ```
+    After `--tile-fuse-loops`:
+    ```mlir
+    %0:2 = scf.for %arg3 = %c0 to %c96 step %c32 iter_args(%arg4 = %cst, %arg5 = %cst) -> (tensor<8x32xf32>, tensor<8x32xf32>) {
+      %3 = tile.load %arg0[%c0 : 8, %arg3 : 32] : !tile.view<8x96xf32>
+      %4 = arith.addf %arg4, %3 : tensor<8x32xf32>
+      %5 = arith.maximumf %arg5, %3 : tensor<8x32xf32>
+      scf.yield %4, %5 : tensor<8x32xf32>, tensor<8x32xf32>
+    }
+    ```
   }];
   let dependentDialects = ["::act::tile::TileDialect", "::mlir::arith::ArithDialect",
     "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
@@ -111,8 +218,20 @@ def FuseLoopsPass : Pass<"tile-fuse-loops", "::mlir::gpu::GPUModuleOp"> {
 def WidenFloat8DotsPass : Pass<"tile-widen-float8-dots", "::mlir::gpu::GPUModuleOp"> {
   let summary = "multiplies f8 as f16 where no f8 instruction exists";
   let description = [{
-    Before sm_89, or if k is not a multiple of 32, f8 operands become blocks of
-    f16, which represents every f8 number exactly.
+    Before sm_89, or if k is not a multiple of 32, f8 operands become blocks of f16,
+    which represents every f8 number exactly. The pass runs before layouts are
+    assigned, because fragments of f16 and f8 differ. Other dots stay.
+
+    Before:
+    ```mlir
+    %2 = tile.dot %0, %1, %cst : tensor<16x32xf8E4M3FN>, tensor<32x8xf8E4M3FN> -> tensor<16x8xf32>
+    ```
+    After `--tile-widen-float8-dots`:
+    ```mlir
+    %2 = arith.extf %0 : tensor<16x32xf8E4M3FN> to tensor<16x32xf16>
+    %3 = arith.extf %1 : tensor<32x8xf8E4M3FN> to tensor<32x8xf16>
+    %4 = tile.dot %2, %3, %cst : tensor<16x32xf16>, tensor<32x8xf16> -> tensor<16x8xf32>
+    ```
   }];
   let options = [Option<"target", "target", "std::string", "\"sm_80\"",
                         "sm_80, sm_86, sm_89 or sm_90a">];
@@ -137,12 +256,27 @@ def SimplifyMathPass : Pass<"tile-simplify-math", "::mlir::gpu::GPUModuleOp"> {
       assumed to be finite: once `tile-split-masked-loops` has removed a mask, the
       select that keeps hidden rows from NaN goes too.
 
-    Exponentials must have `fastmath<reassoc,contract,afn>`. A weight then has a
-    relative error of up to 2^-23 |m|, the same for the whole row, where `math.exp`
-    rounds it to the last bit. If s contains more than a product, such as the -1e9
-    that masks add, it may be of any size. Then exp(s - m) is 2 to the power
-    (s - m) log2(e), which is 1 at the maximum and no more elsewhere. That costs one
-    more instruction per element.
+    Exponentials must have `fastmath<reassoc,contract,afn>`; others, and those
+    outside of loops, stay. A weight then has a relative error of up to 2^-23 |m|,
+    the same for the whole row, where `math.exp` rounds it to the last bit. If s
+    contains more than a product, such as the -1e9 that masks add, it may be of any
+    size. Then exp(s - m) is 2 to the power (s - m) log2(e), which is 1 at the
+    maximum and no more elsewhere. That costs one more instruction per element.
+
+    Before:
+    ```mlir
+    scf.for %arg1 = %c0 to %c256 step %c32 {
+      %0 = tile.load %arg0[%arg1 : 32] : !tile.view<256xf32>
+      %1 = math.exp %0 fastmath<reassoc,contract,afn> : tensor<32xf32>
+    ```
+    After `--tile-simplify-math`:
+    ```mlir
+    scf.for %arg1 = %c0 to %c256 step %c32 {
+      %0 = tile.load %arg0[%arg1 : 32] : !tile.view<256xf32>
+      %cst = arith.constant dense<1.44269502> : tensor<32xf32>
+      %1 = arith.mulf %0, %cst : tensor<32xf32>
+      %2 = math.exp2 %1 fastmath<reassoc,contract,afn> : tensor<32xf32>
+    ```
   }];
   let dependentDialects = ["::act::tile::TileDialect", "::mlir::arith::ArithDialect",
     "::mlir::math::MathDialect"];
@@ -158,6 +292,21 @@ def CountBlockBytesPass : Pass<"tile-count-block-bytes", "::mlir::gpu::GPUModule
     the attribute if its blocks depend on numbers in memory or its grid is unknown.
     Blocks that `tile-skip-empty-dots` skips later are counted, so there the number
     is an upper bound.
+
+    Before:
+    ```mlir
+    gpu.func @double(%arg0: !tile.view<100xf32>) kernel attributes {tile.grid = array<i64: 4, 1, 1>} {
+      %c32 = arith.constant 32 : index
+      %pid_x = tile.program_id x
+      %0 = arith.muli %pid_x, %c32 : index
+      %1 = tile.load %arg0[%0 : 32] : !tile.view<100xf32>
+      %2 = arith.addf %1, %1 : tensor<32xf32>
+      tile.store %2, %arg0[%0 : 32] : !tile.view<100xf32>
+    ```
+    After `--tile-count-block-bytes`:
+    ```mlir
+    gpu.func @double(%arg0: !tile.view<100xf32>) kernel attributes {tile.block_bytes = 800 : i64, tile.grid = array<i64: 4, 1, 1>} {
+    ```
   }];
   let dependentDialects = ["::act::tile::TileDialect"];
 }
@@ -172,6 +321,29 @@ def SkipEmptyDotsPass : Pass<"tile-skip-empty-dots", "::mlir::gpu::GPUModuleOp">
     a branch, with everything computed or loaded only for it.
 
     The other operand is assumed to be finite, as 0 times infinity is skipped too.
+
+    Before:
+    ```mlir
+    %7 = arith.cmpi eq, %6, %2 : tensor<64x32xi32>
+    %8 = arith.select %7, %cst_1, %cst_0 : tensor<64x32xi1>, tensor<64x32xbf16>
+    %9 = tile.load %arg1[%arg3 : 32, %c0 : 16] : !tile.view<256x16xbf16>
+    %10 = tile.dot %8, %9, %arg4 : tensor<64x32xbf16>, tensor<32x16xbf16> -> tensor<64x16xf32>
+    ```
+    After `--tile-skip-empty-dots`:
+    ```mlir
+    %11 = tile.reduce or %10 axis 0 : tensor<32xi1>
+    %12 = scf.if %11 -> (tensor<64x16xf32>) {
+      %13 = tile.expand_dims %4 axis 0 : tensor<32xi32>
+      %14 = tile.broadcast %13 : tensor<1x32xi32> -> tensor<64x32xi32>
+      %15 = arith.cmpi eq, %14, %2 : tensor<64x32xi32>
+      %16 = arith.select %15, %cst_1, %cst_0 : tensor<64x32xi1>, tensor<64x32xbf16>
+      %17 = tile.load %arg1[%arg3 : 32, %c0 : 16] : !tile.view<256x16xbf16>
+      %18 = tile.dot %16, %17, %arg4 : tensor<64x32xbf16>, tensor<32x16xbf16> -> tensor<64x16xf32>
+      scf.yield %18 : tensor<64x16xf32>
+    } else {
+      scf.yield %arg4 : tensor<64x16xf32>
+    }
+    ```
   }];
   let dependentDialects = ["::act::tile::TileDialect", "::mlir::arith::ArithDialect",
     "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
@@ -180,11 +352,27 @@ def SkipEmptyDotsPass : Pass<"tile-skip-empty-dots", "::mlir::gpu::GPUModuleOp">
 def AssignLayoutsPass : Pass<"tile-assign-layouts", "::mlir::gpu::GPUModuleOp"> {
   let summary = "decides which thread holds which element of every block";
   let description = [{
-    Every tensor type in a kernel gets a `#tile.layout`. Dots need the layouts of
-    the tensor cores' fragments. Loads and stores prefer adjacent threads to hold
-    adjacent elements, 16 bytes each. A value computed from a block takes its
-    layout. Where a block is needed in two layouts, `tile.convert_layout` converts
-    it; constants and `tile.iota` are duplicated instead.
+    Every tensor type in a kernel gets a `#tile.layout`; arithmetic stays as it is.
+    Dots need the layouts of the tensor cores' fragments. Loads and stores prefer
+    adjacent threads to hold adjacent elements, 16 bytes each. A value computed from
+    a block takes its layout. Where a block is needed in two layouts,
+    `tile.convert_layout` converts it; constants and `tile.iota` are duplicated
+    instead.
+
+    Before:
+    ```mlir
+    %0 = tile.load %arg0[%c0 : 256] : !tile.view<256xf32>
+    %1 = arith.addf %0, %0 : tensor<256xf32>
+    tile.store %1, %arg0[%c0 : 256] : !tile.view<256xf32>
+    ```
+    After `--tile-assign-layouts`:
+    ```mlir
+    #layout = #tile.layout<register = [2:(1)], lane = [32:(2)], warp = [4:(64)]>
+    ...
+    %0 = tile.load %arg0[%c0 : 256] : !tile.view<256xf32> -> tensor<256xf32, #layout>
+    %1 = arith.addf %0, %0 : tensor<256xf32, #layout>
+    tile.store %1, %arg0[%c0 : 256] : tensor<256xf32, #layout>, !tile.view<256xf32>
+    ```
   }];
   let dependentDialects = ["::act::tile::TileDialect"];
 }
@@ -197,9 +385,37 @@ def StageLoadsPass : Pass<"tile-stage-loads", "::mlir::gpu::GPUModuleOp"> {
     loop, iteration i starts the copies of iteration i + stages - 1. The ring has
     as many slots as the schedule has stages.
 
-    Loads whose rows are not aligned to 16 bytes, or whose padding is not zero,
-    stay as they are and are converted. Memory that the loop writes is copied in
-    the iteration that reads it.
+    Loads whose rows are not aligned to 16 bytes, or whose padding is not zero, stay
+    as they are and are converted. Memory that the loop writes is copied in the
+    iteration that reads it. The pass runs after `tile-assign-layouts`, with equal
+    conversions merged (`cse`), and leaves the loads that copy warps do to
+    `tile-assign-roles`.
+
+    Before:
+    ```mlir
+    %0 = scf.for %arg3 = %c0 to %c256 step %c32 iter_args(%arg4 = %cst) -> (tensor<64x64xf32, #layout>) {
+      %2 = tile.load %arg0[%c0 : 64, %arg3 : 32] : !tile.view<64x256xbf16> -> tensor<64x32xbf16, #layout1>
+      %3 = tile.load %arg1[%arg3 : 32, %c0 : 64] : !tile.view<256x64xbf16> -> tensor<32x64xbf16, #layout2>
+      %4 = tile.convert_layout %2 : tensor<64x32xbf16, #layout1> -> tensor<64x32xbf16, #layout3>
+      %5 = tile.convert_layout %3 : tensor<32x64xbf16, #layout2> -> tensor<32x64xbf16, #layout4>
+      %6 = tile.dot %4, %5, %arg4 : tensor<64x32xbf16, #layout3>, tensor<32x64xbf16, #layout4> -> tensor<64x64xf32, #layout>
+      scf.yield %6 : tensor<64x64xf32, #layout>
+    }
+    ```
+    After `--tile-stage-loads`:
+    ```mlir
+    %0 = tile.alloc_shared : !tile.shared<2x64x32xbf16, #shared64>
+    ...
+    %2:2 = scf.for %arg3 = %c0 to %c256 step %c32 iter_args(%arg4 = %cst, %arg5 = %c0_i32) -> (tensor<64x64xf32, #layout>, i32) {
+      tile.wait_copies 0
+      tile.barrier
+      ...
+      tile.copy_async %arg0[%c0 : 64, %4 : 32] to %0[%8] : ...
+      ...
+      %10 = tile.load_shared %0[%9] : !tile.shared<2x64x32xbf16, #shared64> -> tensor<64x32xbf16, #layout1>
+      ...
+      %12 = tile.dot %10, %11, %arg4 : ...
+    ```
   }];
   let dependentDialects = ["::act::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }
@@ -215,8 +431,37 @@ def AssignRolesPass : Pass<"tile-assign-roles", "::mlir::gpu::GPUModuleOp"> {
 
     A loop qualifies if it is in the kernel's body, its bounds and the loads'
     indices depend only on scalars, and the kernel does not write the memory they
-    read. Other loads stay as they are. If no loop qualifies, the pass warns and
-    removes the copy warps from the kernel.
+    read. Other loads stay as they are. The pass runs between `tile-assign-layouts`
+    and `tile-stage-loads`. If no loop qualifies, the pass warns and removes the
+    copy warps from the kernel.
+
+    Before:
+    ```mlir
+    %0 = scf.for %arg3 = %c0 to %c256 step %c32 iter_args(%arg4 = %cst) -> (tensor<64x64xf32, #layout>) {
+      %2 = tile.load %arg0[%c0 : 64, %arg3 : 32] : !tile.view<64x256xbf16> -> tensor<64x32xbf16, #layout1>
+      %3 = tile.load %arg1[%arg3 : 32, %c0 : 64] : !tile.view<256x64xbf16> -> tensor<32x64xbf16, #layout2>
+      %4 = tile.convert_layout %2 : tensor<64x32xbf16, #layout1> -> tensor<64x32xbf16, #layout3>
+      %5 = tile.convert_layout %3 : tensor<32x64xbf16, #layout2> -> tensor<32x64xbf16, #layout4>
+      %6 = tile.dot %4, %5, %arg4 : tensor<64x32xbf16, #layout3>, tensor<32x64xbf16, #layout4> -> tensor<64x64xf32, #layout>
+      scf.yield %6 : tensor<64x64xf32, #layout>
+    }
+    ```
+    After `--tile-assign-roles`:
+    ```mlir
+    tile.roles compute {
+        ...
+        tile.mbarrier_wait %2[%6] parity %arg6 : !tile.shared<2xi64>
+        %7 = tile.load_shared %0[%6] : !tile.shared<2x64x32xbf16, #shared64> -> tensor<64x32xbf16, #layout1>
+        ...
+        tile.mbarrier_arrive %3[%6] : !tile.shared<2xi64>
+    ...
+    } copy {
+        ...
+        tile.mbarrier_wait %3[%5] parity %6 : !tile.shared<2xi64>
+        tile.copy_async %arg0[%c0 : 64, %arg3 : 32] to %0[%5] : ...
+        tile.copy_async %arg1[%arg3 : 32, %c0 : 64] to %1[%5] : ...
+        tile.mbarrier_arrive_copies %2[%5] : !tile.shared<2xi64>
+    ```
   }];
   let dependentDialects = ["::act::tile::TileDialect", "::mlir::arith::ArithDialect",
     "::mlir::scf::SCFDialect"];
@@ -235,14 +480,30 @@ def ShareConversionsPass : Pass<"tile-share-conversions", "::mlir::gpu::GPUModul
     loop. A matrix is stored there and read in the loop; smaller blocks, and those
     that use shuffles, are converted there.
 
-    Example: with %ds and %p as the operands of three dots, before and after
+    The pass runs after `tile-assign-layouts`, with equal conversions merged
+    (`cse`). Other conversions stay and get a store and barriers of their own when
+    they are lowered.
+
+    Before:
     ```mlir
-    %a = tile.convert_layout %ds ...         %s = tile.alloc_shared ...
-    %t = tile.trans %p                       %r = tile.alloc_shared ...
-    %b = tile.convert_layout %t ...          tile.store_shared %ds, %s ...
-    %u = tile.trans %ds                      tile.store_shared %p, %r ...
-    %c = tile.convert_layout %u ...          tile.barrier
-                                             %a = tile.load_shared %s ...
+    %4 = arith.truncf %3 : tensor<64x64xf32, #layout> to tensor<64x64xbf16, #layout>
+    %5 = tile.trans %4 : tensor<64x64xbf16, #layout> -> tensor<64x64xbf16, #layout4>
+    %6 = tile.convert_layout %5 : tensor<64x64xbf16, #layout4> -> tensor<64x64xbf16, #layout2>
+    %7 = tile.dot %6, %2, %cst : tensor<64x64xbf16, #layout2>, tensor<64x64xbf16, #layout3> -> tensor<64x64xf32, #layout>
+    %8 = tile.convert_layout %4 : tensor<64x64xbf16, #layout> -> tensor<64x64xbf16, #layout2>
+    %9 = tile.dot %8, %2, %cst : tensor<64x64xbf16, #layout2>, tensor<64x64xbf16, #layout3> -> tensor<64x64xf32, #layout>
+    ```
+    After `--tile-share-conversions`:
+    ```mlir
+    %5 = arith.truncf %4 : tensor<64x64xf32, #layout> to tensor<64x64xbf16, #layout>
+    %6 = tile.alloc_shared : !tile.shared<64x64xbf16, #shared128>
+    tile.store_shared %5, %6 : tensor<64x64xbf16, #layout>, !tile.shared<64x64xbf16, #shared128>
+    tile.barrier
+    %7 = tile.load_shared %6 : !tile.shared<64x64xbf16, #shared128> -> tensor<64x64xbf16, #layout4>
+    %8 = tile.trans %7 : tensor<64x64xbf16, #layout4> -> tensor<64x64xbf16, #layout2>
+    %9 = tile.dot %8, %3, %cst : tensor<64x64xbf16, #layout2>, tensor<64x64xbf16, #layout3> -> tensor<64x64xf32, #layout>
+    %10 = tile.load_shared %6 : !tile.shared<64x64xbf16, #shared128> -> tensor<64x64xbf16, #layout2>
+    %11 = tile.dot %10, %3, %cst : tensor<64x64xbf16, #layout2>, tensor<64x64xbf16, #layout3> -> tensor<64x64xf32, #layout>
     ```
   }];
   let dependentDialects = ["::act::tile::TileDialect"];
@@ -260,8 +521,29 @@ def LowerToThreadsPass : Pass<"tile-lower-to-threads", "::mlir::gpu::GPUModuleOp
     - Random numbers are computed one after the other, at their first use.
     - Loads from shared memory (other than by ldmatrix) move down as far as possible.
 
-    Afterwards no tensor and no op of the tile dialect is left. `tile.shared_bytes`
-    holds the kernel's shared memory.
+    Every block must have a layout (`tile-assign-layouts`). Afterwards no tensor and
+    no op of the tile dialect is left. `tile.shared_bytes` holds the kernel's shared
+    memory.
+
+    Before:
+    ```mlir
+    gpu.func @double(%arg0: !tile.view<128xf32>) kernel {
+      ...
+      %0 = tile.load %arg0[%c0 : 128] : !tile.view<128xf32> -> tensor<128xf32, #layout>
+      %1 = arith.addf %0, %0 : tensor<128xf32, #layout>
+      tile.store %1, %arg0[%c0 : 128] : tensor<128xf32, #layout>, !tile.view<128xf32>
+    ```
+    After `--tile-lower-to-threads`:
+    ```mlir
+    gpu.func @double(%arg0: !llvm.ptr<1> {llvm.align = 16 : i64}) kernel attributes {tile.shared_bytes = 0 : i64} {
+      %0 = nvvm.read.ptx.sreg.tid.x : i32
+      ...
+      %9 = llvm.load %8 {alignment = 4 : i64} : !llvm.ptr<1> -> i32
+      %10 = llvm.bitcast %9 : i32 to f32
+      %11 = arith.addf %10, %10 : f32
+      ...
+      llvm.store %16, %15 {alignment = 4 : i64} : i32, !llvm.ptr<1>
+    ```
   }];
   let options = [Option<"target", "target", "std::string", "\"sm_80\"",
                         "sm_80, sm_86, sm_89 or sm_90a">];
@@ -280,6 +562,26 @@ def SumLanesLastPass : Pass<"tile-sum-lanes-last", "::mlir::gpu::GPUModuleOp"> {
     pass proves this from the exchanges that produced the value.
 
     The order of the sum changes, but is as fixed as before.
+
+    Before:
+    ```mlir
+    %0 = scf.for %arg2 = %c0 to %c4 step %c1 iter_args(%arg3 = %cst) -> (f32) {
+      %1 = nvvm.shfl.sync  bfly %c-1_i32, %arg1, %c1_i32, %c31_i32 : f32 -> f32
+      %2 = arith.addf %arg1, %1 : f32
+      %3 = arith.addf %arg3, %2 : f32
+      scf.yield %3 : f32
+    }
+    ```
+    After `--tile-sum-lanes-last`:
+    ```mlir
+    %0 = scf.for %arg2 = %c0 to %c4 step %c1 iter_args(%arg3 = %cst) -> (f32) {
+      %3 = arith.addf %arg3, %arg1 : f32
+      scf.yield %3 : f32
+    }
+    ...
+    %1 = nvvm.shfl.sync  bfly %c-1_i32_0, %0, %c1_i32_1, %c31_i32_2 : f32 -> f32
+    %2 = arith.addf %0, %1 : f32
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::NVVM::NVVMDialect"];
 }
@@ -291,6 +593,25 @@ def SkipUnitScalingPass : Pass<"tile-skip-unit-scaling", "::mlir::gpu::GPUModule
     it multiplies by a power, it multiplies only if that power is not 1 in some
     lane of the warp. So a running maximum that does not grow costs nothing. The
     results are the same, bit for bit.
+
+    Before:
+    ```mlir
+    %22 = math.exp2 %21 : f32
+    %23 = arith.mulf %arg2, %22 : f32
+    %24 = arith.mulf %arg3, %22 : f32
+    ...
+    ```
+    After `--tile-skip-unit-scaling`:
+    ```mlir
+    %23 = arith.cmpf une, %22, %cst_1 : f32
+    ...
+    %24 = nvvm.vote.sync  any %c-1_i32, %23 -> i1
+    %25:16 = scf.if %24 -> ...
+      %27 = arith.mulf %arg2, %22 : f32
+    ...
+    } else {
+    ...
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::NVVM::NVVMDialect",
     "::mlir::scf::SCFDialect"];

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// RUN: act-opt %s --convert-linalg-to-tile | FileCheck %s --check-prefix=AFTER --match-full-lines
 // RUN: act-opt %s --convert-linalg-to-tile | FileCheck %s
 // RUN: act-opt %s --convert-linalg-to-tile=tightness=4 | FileCheck %s --check-prefix=TIGHT
 
@@ -315,3 +316,24 @@ func.func @sums(%x: tensor<64x40000xf32>) -> tensor<64xf32> {
   } -> tensor<64xf32>
   return %s : tensor<64xf32>
 }
+
+// The manual's example.
+#map = affine_map<(d0) -> (d0)>
+func.func @double(%arg0: tensor<1000xf32>) -> tensor<1000xf32> {
+  %0 = tensor.empty() : tensor<1000xf32>
+  %1 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel"]} ins(%arg0 : tensor<1000xf32>) outs(%0 : tensor<1000xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %2 = arith.addf %in, %in : f32
+    linalg.yield %2 : f32
+  } -> tensor<1000xf32>
+  return %1 : tensor<1000xf32>
+}
+// AFTER: gpu.func @double(%arg0: !tile.ptr<f32>, %arg1: !tile.ptr<f32>) kernel attributes {{.*}}
+// AFTER-NEXT:   %0 = tile.view %arg1 sizes [1000] : !tile.ptr<f32> -> !tile.view<1000xf32>
+// AFTER-NEXT:   %1 = tile.view %arg0 sizes [1000] : !tile.ptr<f32> -> !tile.view<1000xf32>
+// AFTER-NEXT:   %c0 = arith.constant 0 : index
+// AFTER-NEXT:   %pid_x = tile.program_id x
+// AFTER-NEXT:   %2 = tile.load %1[%c0 : 1024] : !tile.view<1000xf32>
+// AFTER-NEXT:   %3 = arith.addf %2, %2 : tensor<1024xf32>
+// AFTER-NEXT:   tile.store %3, %0[%c0 : 1024] : !tile.view<1000xf32>
+// AFTER-NEXT:   gpu.return

@@ -1,5 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
+// RUN: act-opt %s --split-input-file --autodiff | FileCheck %s --check-prefix=AFTER --match-full-lines
 // RUN: act-opt %s --split-input-file --autodiff | FileCheck %s
+
+// The manual's example.
+act.parameter @w "w" : tensor<4x8xf32>
+func.func @forward(%arg0: tensor<2x8xf32>, %arg1: tensor<2xi32>) -> tensor<f32> {
+  %w = act.param @w : tensor<4x8xf32>
+  %0 = act.linear %arg0, %w : (tensor<2x8xf32>, tensor<4x8xf32>) -> tensor<2x4xf32>
+  %loss = act.cross_entropy %0, %arg1 ignore -100 reduction mean : (tensor<2x4xf32>, tensor<2xi32>) -> tensor<f32>
+  return %loss : tensor<f32>
+}
+// AFTER: func.func @grad(%arg0: tensor<2x8xf32>, %arg1: tensor<2xi32>) -> tensor<f32> {
+// AFTER-NEXT:   %w = act.param @w : tensor<4x8xf32>
+// AFTER-NEXT:   %0 = act.linear %arg0, %w : {{.*}}
+// AFTER-NEXT:   %loss, %lse = act.cross_entropy %0, %arg1 ignore -100 reduction mean : {{.*}}
+// AFTER-NEXT:   act.phase "backward"
+// AFTER-NEXT:   %1 = act.constant dense<1.000000e+00> : tensor<f32> {act.loss_scale}
+// AFTER-NEXT:   %2 = act.cross_entropy_grad %1, %0, %arg1, %lse ignore -100 reduction mean : {{.*}}
+// AFTER-NEXT:   %3 = act.matmul %2, %arg0 transpose_lhs : {{.*}}
+// AFTER-NEXT:   act.accumulate @w, %3 : tensor<4x8xf32>
+// AFTER-NEXT:   return %loss : tensor<f32>
+// AFTER-NEXT: }
+
+// -----
 
 // A layer becomes a pair; what a gradient mentions is saved, once.
 act.parameter @w "layers.{l}.weight" : tensor<4x4xf32> layers(3)

@@ -1,5 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
+// RUN: act-opt %s --split-input-file --form-kernels | FileCheck %s --check-prefix=AFTER --match-full-lines
 // RUN: act-opt %s --split-input-file --form-kernels | FileCheck %s
+
+// The manual's example.
+act.parameter @w "w" : tensor<4x4xf32>
+func.func @forward(%arg0: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  %w = act.param @w : tensor<4x4xf32>
+  %0 = act.linear %arg0, %w : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  %1 = act.silu %0 : tensor<2x4xf32>
+  return %1 : tensor<2x4xf32>
+}
+// AFTER: %0 = act.group "linear.w" (%arg1 = %arg0 : tensor<2x4xf32>, %arg2 = %w : tensor<4x4xf32>) -> tensor<2x4xf32> {
+// AFTER-NEXT:   %1 = act.linear %arg1, %arg2 : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+// AFTER-NEXT:   %2 = act.silu %1 : tensor<2x4xf32>
+// AFTER-NEXT:   act.yield %2 : tensor<2x4xf32>
+// AFTER-NEXT: }
+
+// -----
 
 // Elementwise ops follow the product in its kernel; the last result alone is
 // materialised.

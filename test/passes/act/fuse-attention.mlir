@@ -1,6 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
+// RUN: act-opt %s --split-input-file --fuse-attention | FileCheck %s --check-prefix=AFTER --match-full-lines
 // RUN: act-opt %s --fuse-attention | FileCheck %s
 // RUN: act-opt %s --fuse-attention --mlir-print-debuginfo | FileCheck %s --check-prefix=LOC
+
+// The manual's example.
+func.func @attention(%arg0: tensor<2x8x16xf32>, %arg1: tensor<2x8x16xf32>, %arg2: tensor<2x8x16xf32>) -> tensor<2x8x16xf32> {
+  %0 = act.matmul %arg0, %arg1 transpose_rhs : (tensor<2x8x16xf32>, tensor<2x8x16xf32>) -> tensor<2x8x8xf32>
+  %1 = act.scale %0 by 2.500000e-01 : tensor<2x8x8xf32>
+  %2 = act.softmax %1 axis 2 : tensor<2x8x8xf32>
+  %3 = act.matmul %2, %arg2 : (tensor<2x8x8xf32>, tensor<2x8x16xf32>) -> tensor<2x8x16xf32>
+  return %3 : tensor<2x8x16xf32>
+}
+// AFTER: %0 = act.reshape %arg0 : tensor<2x8x16xf32> -> tensor<2x8x1x16xf32>
+// AFTER-NEXT: %1 = act.reshape %arg1 : tensor<2x8x16xf32> -> tensor<2x8x1x16xf32>
+// AFTER-NEXT: %2 = act.reshape %arg2 : tensor<2x8x16xf32> -> tensor<2x8x1x16xf32>
+// AFTER-NEXT: %result = act.attention %0, %1, %2 scale 2.500000e-01 : {{.*}}
+// AFTER-NEXT: %3 = act.reshape %result : tensor<2x8x1x16xf32> -> tensor<2x8x16xf32>
+
+// -----
 
 #bsh = #act.dims<b, s, a*d>
 #bsk = #act.dims<b, s, d*k>

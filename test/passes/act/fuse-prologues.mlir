@@ -1,7 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
+// RUN: act-opt %s --split-input-file --fuse-prologues --form-kernels | FileCheck %s --check-prefix=AFTER --match-full-lines
 // RUN: act-opt %s --split-input-file --fuse-prologues --form-kernels | FileCheck %s
 // RUN: act-opt %s --split-input-file --fuse-prologues --form-kernels -o %t.mlir
 // RUN: not act-opt %t.mlir --split-input-file --fuse-prologues 2>&1 | FileCheck %s --check-prefix=LATE
+
+// The manual's example.
+act.parameter @w "w" : tensor<4x4xf32>
+func.func @forward(%arg0: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  %w = act.param @w : tensor<4x4xf32>
+  %0 = act.silu %arg0 : tensor<2x4xf32>
+  %1 = act.linear %0, %w : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  return %1 : tensor<2x4xf32>
+}
+// AFTER: %0 = act.group "linear.w" (%arg1 = %arg0 : tensor<2x4xf32>, %arg2 = %w : tensor<4x4xf32>) -> tensor<2x4xf32> {
+// AFTER-NEXT:   %1 = act.silu %arg1 : tensor<2x4xf32>
+// AFTER-NEXT:   %2 = act.linear %1, %arg2 : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+// AFTER-NEXT:   act.yield %2 : tensor<2x4xf32>
+// AFTER-NEXT: }
+
+// -----
 
 // LATE: already has kernels; --fuse-prologues must come before --form-kernels
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// RUN: act-opt %s --split-input-file --inline-repeats | FileCheck %s --check-prefix=AFTER --match-full-lines
 // RUN: act-opt %s --split-input-file --inline-repeats | FileCheck %s
 
 // One parameter per layer, under its own name; one layer after the other, with
@@ -93,3 +94,26 @@ func.func @forward(%x: tensor<4xf32>) -> tensor<4xf32> {
   %d = act.repeat @bwd count(L = 2) reverse carry(%y) stack(%s) : (tensor<4xf32>, tensor<2x4xf32>) -> tensor<4xf32>
   return %d : tensor<4xf32>
 }
+
+// -----
+
+// The manual's example.
+act.parameter @w "layers.{l}.weight" : tensor<4xf32> layers(2)
+func.func private @layer(%arg0: tensor<4xf32>) -> tensor<4xf32> {
+  %w = act.param @w : tensor<4xf32>
+  %0 = act.mul %arg0, %w : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func @forward(%arg0: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = act.repeat @layer count(L = 2) carry(%arg0) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+// AFTER: act.parameter @w.0 "layers.0.weight" : tensor<4xf32>
+// AFTER-NEXT: act.parameter @w.1 "layers.1.weight" : tensor<4xf32>
+// AFTER: %0 = act.kept %arg0 : tensor<4xf32>
+// AFTER-NEXT: %w.0 = act.param @w.0 : tensor<4xf32>
+// AFTER-NEXT: %1 = act.mul %0, %w.0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+// AFTER-NEXT: %2 = act.kept %1 : tensor<4xf32>
+// AFTER-NEXT: %w.1 = act.param @w.1 : tensor<4xf32>
+// AFTER-NEXT: %3 = act.mul %2, %w.1 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+// AFTER-NEXT: %4 = act.kept %3 : tensor<4xf32>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// RUN: act-opt %s --split-input-file --plan-memory | FileCheck %s --check-prefix=AFTER --match-full-lines
 // RUN: act-opt %s --split-input-file --plan-memory | FileCheck %s
 
 // Three matrices of 64 bytes in a chain: two are alive at once. The result leaves
@@ -78,3 +79,14 @@ module {
     return %2 : tensor<4x4xf32>
   }
 }
+
+// -----
+
+// The manual's example.
+func.func @forward(%arg0: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %0 = act.softmax %arg0 axis 1 : tensor<4x4xf32>
+  %1 = act.softmax %0 axis 0 : tensor<4x4xf32>
+  %2 = act.softmax %1 axis 1 : tensor<4x4xf32>
+  return %2 : tensor<4x4xf32>
+}
+// AFTER: module attributes {act.plan = {arena_bytes = 128 : i64, buffers = [{bytes = 64 : i64, first = 0 : i64, last = 1 : i64, name = "softmax", offset = 0 : i64}, {{.*}}

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// RUN: act-opt %s --remat=layer | FileCheck %s --check-prefix=AFTER --match-full-lines
 // RUN: act-opt %S/Inputs/three-layers.mlir --remat=none | FileCheck %s --check-prefix=NONE
 // RUN: act-opt %S/Inputs/three-layers.mlir --autodiff --remat=layer | FileCheck %s --check-prefix=LAYER
 // RUN: act-opt %S/Inputs/three-layers.mlir --remat=selective | FileCheck %s --check-prefix=SELECTIVE
@@ -7,6 +8,27 @@
 // RUN: act-opt %S/Inputs/three-layers.mlir --remat=sqrt -o %t.sqrt
 // RUN: act-opt %S/Inputs/three-layers.mlir --remat=segments=2 -o %t.two
 // RUN: sed s/segments=2/sqrt/ %t.two | diff %t.sqrt -
+
+// The manual's example.
+act.parameter @w "layers.{l}.weight" : tensor<4x4xf32> layers(3)
+func.func private @layer(%arg0: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  %w = act.param @w : tensor<4x4xf32>
+  %0 = act.linear %arg0, %w : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  %1 = act.silu %0 : tensor<2x4xf32>
+  return %1 : tensor<2x4xf32>
+}
+func.func @forward(%arg0: tensor<2x4xf32>, %arg1: tensor<2xi32>) -> tensor<f32> {
+  %0 = act.repeat @layer count(L = 3) carry(%arg0) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %loss = act.cross_entropy %0, %arg1 ignore -100 reduction mean : (tensor<2x4xf32>, tensor<2xi32>) -> tensor<f32>
+  return %loss : tensor<f32>
+}
+// AFTER: func.func private @layer.fwd(%arg0: tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>) {
+// AFTER:   return %1, %arg0 : tensor<2x4xf32>, tensor<2x4xf32>
+// AFTER-NEXT: }
+// AFTER-NEXT: func.func private @layer.bwd(%arg0: tensor<2x4xf32>, %arg1: tensor<2x4xf32>) -> tensor<2x4xf32> {
+// AFTER-NEXT:   %w = act.param @w : tensor<4x4xf32>
+// AFTER-NEXT:   %0 = act.linear %arg1, %w {act.recompute} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+// AFTER-NEXT:   %1 = act.activation_grad silu %arg0, %0 : tensor<2x4xf32>
 
 // Everything that backward mentions is saved, and nothing runs twice.
 // NONE-NOT: {act.recompute}

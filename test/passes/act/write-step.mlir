@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// RUN: act-opt %s --write-step | FileCheck %s --check-prefix=AFTER --match-full-lines
 // RUN: act-opt %S/Inputs/three-layers.mlir --write-step | FileCheck %s
 // RUN: act-opt %S/Inputs/three-layers.mlir --optimizer=sgd --clip=0.5 | FileCheck %s --check-prefix=CLIP
 // RUN: act-opt %S/Inputs/three-layers.mlir --write-step=micro-batches=4 | FileCheck %s --check-prefix=MICRO
@@ -7,6 +8,26 @@
 // RUN: sed -e 's/reduction mean/reduction sum/' -e 's/return %loss/%%two = act.mul %%loss, %%loss : (tensor<f32>, tensor<f32>) -> tensor<f32> return %%two/' %S/Inputs/three-layers.mlir | act-opt --micro-batches=4 | FileCheck %s --check-prefix=MIXED
 // RUN: sed s/xf32/xbf16/g %S/Inputs/three-layers.mlir | act-opt --write-step | FileCheck %s --check-prefix=MASTER
 // RUN: sed s/xf32/xbf16/g %S/Inputs/three-layers.mlir | act-opt --write-step="master=none grad-dtype=f32" | FileCheck %s --check-prefix=WIDE
+
+// The manual's example.
+act.parameter @w "w" : tensor<4x8xf32>
+func.func @forward(%arg0: tensor<2x8xf32>, %arg1: tensor<2xi32>) -> tensor<f32> {
+  %w = act.param @w : tensor<4x8xf32>
+  %0 = act.linear %arg0, %w : (tensor<2x8xf32>, tensor<4x8xf32>) -> tensor<2x4xf32>
+  %loss = act.cross_entropy %0, %arg1 ignore -100 reduction mean : (tensor<2x4xf32>, tensor<2xi32>) -> tensor<f32>
+  return %loss : tensor<f32>
+}
+// AFTER: func.func @update(%arg0: f32 {act.name = "lr"}, %arg1: i64 {act.name = "step"}) {
+// AFTER-NEXT:   act.adamw @w lr(%arg0) step(%arg1) betas [9.000000e-01, 9.990000e-01] eps 1.000000e-08 weight_decay 1.000000e-02
+// AFTER-NEXT:   return
+// AFTER-NEXT: }
+// AFTER-NEXT: func.func @step(%arg0: tensor<2x8xf32>, %arg1: tensor<2xi32>, %arg2: f32 {act.name = "lr"}, %arg3: i64 {act.name = "step"}) -> {{.*}}
+// AFTER-NEXT:   act.zero_grad @w
+// AFTER-NEXT:   %0 = call @grad(%arg0, %arg1) : (tensor<2x8xf32>, tensor<2xi32>) -> tensor<f32>
+// AFTER-NEXT:   act.phase "update"
+// AFTER-NEXT:   call @update(%arg2, %arg3) : (f32, i64) -> ()
+// AFTER-NEXT:   return %0 : tensor<f32>
+// AFTER-NEXT: }
 
 // The defaults are those of torch.optim.AdamW; layers are updated in a repeat.
 // CHECK: module attributes {{.*}}act.optimizer = "adamw"

@@ -1,4 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: act-opt %s --split-input-file --convert-tile-to-host | FileCheck %s --check-prefix=AFTER --match-full-lines
 // RUN: act-opt %s --convert-tile-to-host --split-input-file | FileCheck %s
+
+// The manual's example.
+gpu.module @kernels {
+  gpu.func @double(%arg0: !tile.view<8xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %0 = tile.load %arg0[%c0 : 8] : !tile.view<8xf32>
+    %1 = arith.addf %0, %0 : tensor<8xf32>
+    tile.store %1, %arg0[%c0 : 8] : !tile.view<8xf32>
+    gpu.return
+  }
+}
+// AFTER: func.func @double(%arg0: !llvm.ptr, %arg1: !llvm.ptr, %arg2: i64) attributes {{.*}}
+// AFTER:     scf.for %arg3 = %c0_6 to %c8_8 step %c1_7 {
+// AFTER-NEXT:       %11 = memref.load %alloc[%arg3] : memref<8xf32>
+// AFTER-NEXT:       %12 = memref.load %alloc[%arg3] : memref<8xf32>
+// AFTER-NEXT:       %13 = arith.addf %11, %12 : f32
+// AFTER-NEXT:       memref.store %13, %alloc_5[%arg3] : memref<8xf32>
+// AFTER-NEXT:     }
+
+// -----
 
 // A block is a buffer, a load asks for each element whether it is inside.
 // CHECK-LABEL: func.func @edge(

@@ -1,6 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
+// RUN: act-opt %s --split-input-file --convert-kernels-to-llvm | FileCheck %s --check-prefix=AFTER --match-full-lines
 // All dialects of a kernel in one conversion, those that say their own patterns among them.
 // RUN: act-opt %s --pass-pipeline='builtin.module(gpu.module(convert-kernels-to-llvm,reconcile-unrealized-casts))' | FileCheck %s
+
+// The manual's example.
+gpu.module @example {
+  gpu.func @double(%arg0: !llvm.ptr<1>, %arg1: f32) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %thread_id_x = gpu.thread_id  x
+    %0 = arith.index_cast %thread_id_x : index to i32
+    %1 = arith.addf %arg1, %arg1 : f32
+    %2 = llvm.getelementptr %arg0[%0] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+    llvm.store %1, %2 : f32, !llvm.ptr<1>
+    gpu.return
+  }
+}
+// AFTER: llvm.func @double(%arg0: !llvm.ptr<1>, %arg1: f32) attributes {{.*}}
+// AFTER-NEXT:   %0 = nvvm.read.ptx.sreg.tid.x range <i32, 0, 32> : i32
+// AFTER-NEXT:   %1 = llvm.sext %0 : i32 to i64
+// AFTER-NEXT:   %2 = llvm.trunc %1 : i64 to i32
+// AFTER-NEXT:   %3 = llvm.fadd %arg1, %arg1 : f32
+// AFTER-NEXT:   %4 = llvm.getelementptr %arg0[%2] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+// AFTER-NEXT:   llvm.store %3, %4 : f32, !llvm.ptr<1>
+
+// -----
 
 gpu.module @kernels {
   // CHECK-LABEL: llvm.func @sum

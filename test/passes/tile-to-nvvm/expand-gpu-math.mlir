@@ -1,4 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: act-opt %s --split-input-file --expand-gpu-math | FileCheck %s --check-prefix=AFTER --match-full-lines
 // RUN: act-opt %s --expand-gpu-math | FileCheck %s
+
+// The manual's example.
+gpu.module @example {
+  gpu.func @add(%arg0: bf16, %arg1: bf16, %arg2: memref<bf16>) kernel {
+    %0 = arith.addf %arg0, %arg1 : bf16
+    memref.store %0, %arg2[] : memref<bf16>
+    gpu.return
+  }
+}
+// AFTER: %0 = arith.extf %arg0 : bf16 to f32
+// AFTER-NEXT: %1 = arith.extf %arg1 : bf16 to f32
+// AFTER-NEXT: %2 = arith.addf %0, %1 : f32
+// AFTER-NEXT: %3 = arith.truncf %2 : f32 to bf16
+
+// -----
 
 gpu.module @kernels {
   // 16-bit sums are made in f32, and each is rounded.

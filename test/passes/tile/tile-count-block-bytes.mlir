@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: act-opt %s --tile-count-block-bytes | FileCheck %s --check-prefix=AFTER --match-full-lines
+
+// The manual's example.
+gpu.module @kernels {
+  gpu.func @double(%arg0: !tile.view<100xf32>) kernel attributes {tile.grid = array<i64: 4, 1, 1>} {
+    %c32 = arith.constant 32 : index
+    %pid_x = tile.program_id x
+    %0 = arith.muli %pid_x, %c32 : index
+    %1 = tile.load %arg0[%0 : 32] : !tile.view<100xf32>
+    %2 = arith.addf %1, %1 : tensor<32xf32>
+    tile.store %2, %arg0[%0 : 32] : !tile.view<100xf32>
+    gpu.return
+  }
+}
+// AFTER: gpu.func @double(%arg0: !tile.view<100xf32>) kernel attributes {tile.block_bytes = 800 : i64, tile.grid = array<i64: 4, 1, 1>} {
