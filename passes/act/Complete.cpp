@@ -7,7 +7,6 @@
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/Verifier.h"
 #include "passes/act/Differentiate.h"
-#include "passes/act/Entries.h"
 #include "passes/act/FormKernels.h"
 #include "passes/act/WriteStep.h"
 #include "llvm/ADT/StringExtras.h"
@@ -16,14 +15,6 @@
 using namespace mlir;
 
 namespace act {
-
-bool returnsLoss(ModuleOp module) {
-  auto f = module.lookupSymbol<func::FuncOp>(forwardName);
-  auto type = f && f.getNumResults()
-                  ? dyn_cast<RankedTensorType>(f.getResultTypes()[0])
-                  : RankedTensorType();
-  return type && type.getRank() == 0 && isa<FloatType>(type.getElementType());
-}
 
 bool lacksGradient(ModuleOp module) {
   return kernelsFormed(module) && returnsLoss(module) &&
@@ -48,14 +39,6 @@ LogicalResult completeModule(ModuleOp module) {
       return failure();
   }
   return formKernels(module);
-}
-
-std::string mainFunction(ModuleOp module) {
-  for (StringRef name :
-       {StringRef(stepName), StringRef(gradName), StringRef(forwardName)})
-    if (module.lookupSymbol(name))
-      return name.str();
-  return forwardName.str();
 }
 
 std::map<std::string, int64_t> givenSizes(ModuleOp module) {

@@ -5,6 +5,7 @@
 #ifndef ACT_PASSES_ACT_COMPLETE_H
 #define ACT_PASSES_ACT_COMPLETE_H
 #include "dialects/act/Dialect.h"
+#include "passes/act/Entries.h"
 #include <map>
 #include <string>
 
@@ -15,16 +16,9 @@ namespace act {
 /// that have already run keep their choices.
 llvm::LogicalResult completeModule(mlir::ModuleOp module);
 
-/// Whether @forward's first result is a loss: a float tensor of rank 0.
-bool returnsLoss(mlir::ModuleOp module);
-
 /// Whether the module has a loss and trainable parameters, but is in kernel
 /// form without @grad. Such a module can no longer be differentiated.
 bool lacksGradient(mlir::ModuleOp module);
-
-/// The function to analyse or run by default: the first of step, grad and
-/// forward that the module has.
-std::string mainFunction(mlir::ModuleOp module);
 
 /// Gives dynamic dimensions sizes by their letters ("b=1,s=4096"). A letter
 /// without a size is an error that names it. With Unsized::Open it gets a size
