@@ -5,8 +5,8 @@
 #ifndef ACT_PASSES_ACT_COMPLETE_H
 #define ACT_PASSES_ACT_COMPLETE_H
 #include "dialects/act/Dialect.h"
-#include <map>
-#include <string>
+#include "passes/act/Entries.h"
+#include "passes/act/Sizes.h"
 
 namespace act {
 
@@ -15,34 +15,9 @@ namespace act {
 /// that have already run keep their choices.
 llvm::LogicalResult completeModule(mlir::ModuleOp module);
 
-/// Whether @forward's first result is a loss: a float tensor of rank 0.
-bool returnsLoss(mlir::ModuleOp module);
-
 /// Whether the module has a loss and trainable parameters, but is in kernel
 /// form without @grad. Such a module can no longer be differentiated.
 bool lacksGradient(mlir::ModuleOp module);
-
-/// The function to analyse or run by default: the first of step, grad and
-/// forward that the module has.
-std::string mainFunction(mlir::ModuleOp module);
-
-/// Gives dynamic dimensions sizes by their letters ("b=1,s=4096"). A letter
-/// without a size is an error that names it. With Unsized::Open it gets a size
-/// instead, for callers that look only at letters: its size in other types, the
-/// one in the module attribute act.open_sizes, or a power of two. Contradicting
-/// sizes fail at the op that they do not fit.
-enum class Unsized { Fail, Open };
-llvm::LogicalResult bindLetters(mlir::ModuleOp module, llvm::StringRef sizes,
-                                Unsized unsized = Unsized::Fail);
-
-/// The letters that name static dimensions, with their sizes.
-std::map<std::string, int64_t> givenSizes(mlir::ModuleOp module);
-
-/// Changes the size of a letter in every static dimension whose name contains
-/// it. Kernels must not have been formed. Fails at an op that the size does not
-/// fit.
-llvm::LogicalResult resizeLetter(mlir::ModuleOp module, llvm::StringRef letter,
-                                 int64_t size);
 
 } // namespace act
 #endif

@@ -3,8 +3,8 @@
 #include "dialects/act/Types.h"
 #include "passes/act/Differentiate.h"
 #include "passes/act/Entries.h"
+#include "passes/act/EraseDead.h"
 #include "passes/act/FormKernels.h"
-#include "passes/act/SavedValues.h"
 
 using namespace mlir;
 

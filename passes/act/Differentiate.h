@@ -14,14 +14,9 @@
 #define ACT_PASSES_ACT_DIFFERENTIATE_H
 #include "dialects/act/Dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/act/Entries.h"
 
 namespace act {
-
-/// Entry names. A written or imported model has only @forward.
-inline constexpr llvm::StringLiteral forwardName = "forward";
-inline constexpr llvm::StringLiteral gradName = "grad";
-inline constexpr llvm::StringLiteral updateName = "update";
-inline constexpr llvm::StringLiteral stepName = "step";
 
 /// Adds @grad for @forward. Emits an error and fails if @forward is missing or
 /// its first result is not a scalar float loss, or if an op between a trained

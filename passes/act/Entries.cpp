@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/act/Entries.h"
-#include "passes/act/Differentiate.h"
+#include "dialects/act/Dialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
 
@@ -39,6 +40,22 @@ LogicalResult checkEntries(ModuleOp module) {
            << grad.getResultTypes()[0]
            << ", expected the loss (a float tensor of rank 0)";
   return success();
+}
+
+bool returnsLoss(ModuleOp module) {
+  auto f = module.lookupSymbol<func::FuncOp>(forwardName);
+  auto type = f && f.getNumResults()
+                  ? dyn_cast<RankedTensorType>(f.getResultTypes()[0])
+                  : RankedTensorType();
+  return type && type.getRank() == 0 && isa<FloatType>(type.getElementType());
+}
+
+std::string mainFunction(ModuleOp module) {
+  for (StringRef name :
+       {StringRef(stepName), StringRef(gradName), StringRef(forwardName)})
+    if (module.lookupSymbol(name))
+      return name.str();
+  return forwardName.str();
 }
 
 } // namespace act

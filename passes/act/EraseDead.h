@@ -22,5 +22,12 @@ inline void eraseDead(mlir::Operation *op) {
   }
 }
 
+/// Erases ops without effects whose results are unused.
+inline void eraseDead(mlir::Block &block) {
+  for (mlir::Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (mlir::isOpTriviallyDead(&op))
+      op.erase();
+}
+
 } // namespace act
 #endif

@@ -7,6 +7,7 @@
 // here.
 #include "passes/act/LayerChoices.h"
 #include "passes/act/AttentionModule.h"
+#include "passes/act/BlockCrossing.h"
 #include "passes/act/Differentiate.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 

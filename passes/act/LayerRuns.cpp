@@ -4,6 +4,7 @@
 // clones in which LayerRewriter has made the change; the repeats' operands and
 // results, and the order of runs in backward, are this file's part.
 #include "passes/act/LayerRuns.h"
+#include "passes/act/EraseDead.h"
 
 using namespace mlir;
 using namespace act;

@@ -5,6 +5,10 @@
 #include "passes/act/ArenaPlan.h"
 
 namespace act {
+/// On a module: the result of a recomputation budget in words
+/// (BudgetAnswer::text). The report repeats it.
+inline constexpr llvm::StringLiteral rematResultAttr = "act.remat_result";
+
 /// The memory report of `program`, as plain data for text, JSON and HTML.
 mlir::FailureOr<report::MemoryReport> describeMemory(mlir::ModuleOp module,
                                                      const Program &program,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The time that moving values to the host costs by the model of RematCost.h, if
+// The time that moving values to the host costs by the model of OpCost.h, if
 // copies run concurrently with kernels and as early as memory allows:
 //
 //   kernels  |--a--|--b--|--c--|--d--|...  waits  |--e--|
@@ -14,7 +14,7 @@
 #define ACT_PASSES_ACT_OFFLOADTIMES_H
 #include "act/Report/MemoryReport.h"
 #include "passes/act/ArenaPlan.h"
-#include "passes/act/RematCost.h"
+#include "passes/act/OpCost.h"
 
 namespace act {
 

@@ -5,6 +5,7 @@
 // whose kernel touches most: elsewhere, more room is left and bounds tend to be
 // lower. Every moment gives a valid bound, so leaving some out is safe.
 #include "passes/act/RematBound.h"
+#include "act/Remat/Crossing.h"
 #include "passes/act/Differentiate.h"
 #include "passes/act/FormKernels.h"
 #include "passes/act/StepOps.h"

@@ -19,7 +19,7 @@
 // run again from far back (segments).
 #ifndef ACT_PASSES_ACT_REMATBOUND_H
 #define ACT_PASSES_ACT_REMATBOUND_H
-#include "passes/act/RematCost.h"
+#include "passes/act/OpCost.h"
 
 namespace act {
 

@@ -26,9 +26,6 @@
 
 namespace act {
 
-/// On a module: the result of a budget, as BudgetAnswer::text.
-inline constexpr llvm::StringLiteral rematResultAttr = "act.remat_result";
-
 /// The memory of the step, as the report counts it.
 struct StepBytes {
   int64_t peak = 0, total = 0;

@@ -5,6 +5,7 @@
 // does not take longer for a deeper model.
 #include "passes/act/RematMeasure.h"
 #include "passes/act/Differentiate.h"
+#include "passes/act/EraseDead.h"
 #include "passes/act/FormKernels.h"
 
 using namespace mlir;

@@ -12,7 +12,7 @@
 #ifndef ACT_PASSES_ACT_REMATMEASURE_H
 #define ACT_PASSES_ACT_REMATMEASURE_H
 #include "passes/act/LayerRuns.h"
-#include "passes/act/RematCost.h"
+#include "passes/act/OpCost.h"
 #include "passes/act/RematPredict.h"
 
 namespace act {

@@ -9,7 +9,7 @@
 
 using namespace act;
 
-// Rates::link (RematCost.h).
+// Rates::link (OpCost.h).
 static constexpr double defaultLink = 25e9;
 
 Result<RematPolicy> act::parseRematPolicy(const std::string &text) {

@@ -14,6 +14,7 @@
 // working bytes.
 #ifndef ACT_PASSES_ACT_REMATPREDICT_H
 #define ACT_PASSES_ACT_REMATPREDICT_H
+#include "passes/act/LayerRuns.h"
 #include "passes/act/StepOps.h"
 
 namespace act {

@@ -10,6 +10,7 @@
 #include "passes/act/Entries.h"
 #include "passes/act/FormKernels.h"
 #include "passes/act/LayerRuns.h"
+#include "passes/act/MemoryModel.h"
 #include "passes/act/OffloadTimes.h"
 #include "passes/act/Passes.h"
 #include "passes/act/RematBudget.h"

@@ -118,12 +118,6 @@ FailureOr<SmallVector<SavedPair>> findSavedPairs(func::FuncOp grad) {
   return pairs;
 }
 
-void eraseDead(Block &block) {
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (isOpTriviallyDead(&op))
-      op.erase();
-}
-
 static void setType(func::FuncOp f) {
   Block &body = f.getBody().front();
   f.setType(FunctionType::get(f.getContext(), body.getArgumentTypes(),

@@ -83,8 +83,5 @@ void offloadAcross(mlir::Operation *boundary,
 /// number is its index here.
 llvm::SmallVector<mlir::Value> numberedValues(mlir::Block &block);
 
-/// Erases ops without effects whose results are unused.
-void eraseDead(mlir::Block &block);
-
 } // namespace act
 #endif

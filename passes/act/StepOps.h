@@ -6,7 +6,7 @@
 // inside kernels, because an op that runs again alone puts them in memory.
 #ifndef ACT_PASSES_ACT_STEPOPS_H
 #define ACT_PASSES_ACT_STEPOPS_H
-#include "passes/act/RematCost.h"
+#include "passes/act/OpCost.h"
 #include <map>
 
 namespace act {

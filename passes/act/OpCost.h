@@ -8,14 +8,12 @@
 // the savings of fusion. Views, parameters and masks are never saved and cost
 // nothing. Times are whole femtoseconds, so that sums are exact and the same on
 // every machine.
-#ifndef ACT_PASSES_ACT_REMATCOST_H
-#define ACT_PASSES_ACT_REMATCOST_H
-#include "act/Remat/Crossing.h"
+#ifndef ACT_PASSES_ACT_OPCOST_H
+#define ACT_PASSES_ACT_OPCOST_H
 #include "act/Result.h"
 #include "act/Target/Target.h"
 #include "dialects/act/Dialect.h"
 #include "passes/act/Flatten.h"
-#include "passes/act/LayerRuns.h"
 
 namespace act {
 
@@ -45,28 +43,6 @@ struct ProgramCost {
   int64_t copies = 0; // to the host and back; counted in both
 };
 ProgramCost programCost(const Program &program, const Rates &rates);
-
-/// The values made in `body` before `end` and needed after it, as a crossing
-/// (act/Remat/Crossing.h).
-struct BlockCrossing {
-  remat::CrossingGraph graph;
-  std::vector<unsigned> places;  // of makers, in the body
-  std::vector<unsigned> numbers; // of values, among numberedValues(body)
-  /// The ops that a choice runs again and the values it moves
-  /// (LayerRun::recompute).
-  OpSet set(const remat::Crossing &choice) const;
-  OpSet set(const std::vector<char> &makers) const;
-  /// The values saved if `set` runs again, in order.
-  std::vector<int32_t> saved(const OpSet &set) const;
-  unsigned bodySize = 0, setSize = 0; // ops; bits of a set
-};
-
-/// `shared` values are in memory anyway. With `statisticsStay`, results after
-/// an op's first cannot be recomputed, except RopeTableOp's.
-BlockCrossing crossingOf(mlir::Block &body, mlir::Operation *end,
-                         llvm::ArrayRef<mlir::Value> needed,
-                         mlir::ValueRange shared, bool statisticsStay,
-                         const Rates &rates);
 
 } // namespace act
 #endif
