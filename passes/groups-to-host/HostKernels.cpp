@@ -141,7 +141,7 @@ FailureOr<Entries> collect(ModuleOp kernels, const act::HostTarget &target,
       return failure();
     builder.setInsertionPointToEnd(entries.modules->getBody());
     auto inner = ModuleOp::create(builder, func.getLoc());
-    inner->setAttr("act.vector_bits",
+    inner->setAttr(act::kVectorBitsAttr,
                    builder.getI64IntegerAttr(target.vectorBits));
     builder.setInsertionPointToStart(inner.getBody());
     auto clone = cast<func::FuncOp>(builder.clone(*func));
