@@ -8,6 +8,7 @@
 #include "passes/act/Passes.h"
 #include "passes/emit/Passes.h"
 #include "passes/groups-to-host/HostKernels.h"
+#include "passes/groups-to-host/Passes.h"
 #include "passes/report/Passes.h"
 #include "passes/tile-to-host/Passes.h"
 #include "passes/tile-to-nvvm/EmitPtx.h"
@@ -25,6 +26,7 @@ void act::registerPasses() {
   registerActPasses();
   registerActEmitPasses();
   registerActReportPasses();
+  registerGroupsToHostPasses();
   tile::registerActToTilePasses();
   tile::registerActTilePasses();
   tile::registerTileToNvvmPasses();

@@ -61,7 +61,8 @@ def PlaceHostBuffersPass : Pass<"host-place-buffers", "mlir::ModuleOp"> {
     `act.scratch_bytes`; small ones go on the stack. An allocation without a
     constant bound is an error.
   }];
-  let dependentDialects = ["mlir::memref::MemRefDialect", "mlir::arith::ArithDialect"];
+  let dependentDialects = ["mlir::memref::MemRefDialect", "mlir::arith::ArithDialect",
+                           "mlir::affine::AffineDialect"];
 }
 
 def ExpandHostMathPass : Pass<"host-expand-math", "mlir::ModuleOp"> {
