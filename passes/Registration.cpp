@@ -9,6 +9,7 @@
 #include "passes/act/Passes.h"
 #include "passes/emit/Passes.h"
 #include "passes/groups-to-host/HostKernels.h"
+#include "passes/groups-to-host/Passes.h"
 #include "passes/lower-groups/Passes.h"
 #include "passes/report/Passes.h"
 #include "passes/tile-to-host/Passes.h"
@@ -29,6 +30,7 @@ void act::registerPasses() {
   registerLowerGroupsPasses();
   registerActEmitPasses();
   registerActReportPasses();
+  registerGroupsToHostPasses();
   tile::registerActToTilePasses();
   tile::registerActTilePasses();
   tile::registerTileToNvvmPasses();

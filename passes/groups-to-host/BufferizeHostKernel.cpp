@@ -11,6 +11,7 @@
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/groups-to-host/HostKernelForm.h"
 #include "passes/groups-to-host/Passes.h"
 
 namespace act {
@@ -214,7 +215,8 @@ struct BufferizeHostKernel
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       IRRewriter rewriter(&getContext());
-      if (failed(OutParameters(func).run()) ||
+      if (failed(act::checkTensorKernel(func)) ||
+          failed(OutParameters(func).run()) ||
           failed(bufferization::eliminateEmptyTensors(rewriter, func)))
         return signalPassFailure();
       bufferization::OneShotBufferizationOptions options;

@@ -15,6 +15,7 @@
 #include "mlir/IR/Dominance.h"
 #include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/groups-to-host/HostKernelForm.h"
 #include "passes/groups-to-host/Passes.h"
 #include "passes/groups-to-host/TileSizes.h"
 #include "llvm/ADT/MapVector.h"
@@ -541,7 +542,8 @@ struct DistributeHostBlocks
     : act::impl::DistributeHostBlocksPassBase<DistributeHostBlocks> {
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>())
-      if (failed(Distributor(func).run()))
+      if (failed(act::checkTensorKernel(func)) ||
+          failed(Distributor(func).run()))
         return signalPassFailure();
   }
 };

@@ -14,6 +14,7 @@
 #include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/groups-to-host/EmitSharedObject.h"
+#include "passes/groups-to-host/HostKernelForm.h"
 #include "passes/groups-to-host/Passes.h"
 #include "passes/kernel-cache/KernelCache.h"
 #include <atomic>
@@ -47,40 +48,6 @@ void buildPipeline(OpPassManager &pm) {
   addCleanup(pm);
   act::buildHostToLLVMPipeline(pm);
   pm.addPass(act::createWrapHostKernelPass());
-}
-
-/// What a function may take and return (README.md). Later passes rely on static
-/// shapes and known types.
-LogicalResult checkSignature(func::FuncOp func) {
-  if (func.isDeclaration() || !func.getBody().hasOneBlock())
-    return func.emitOpError("must have a body of one block to be a kernel");
-  auto allowed = [](Type type) {
-    return type.isF64() || type.isF32() || type.isBF16() || type.isF16() ||
-           type.isInteger(1) || type.isInteger(8) || type.isInteger(32) ||
-           type.isInteger(64);
-  };
-  auto check = [&](Type type, StringRef what, unsigned i) -> LogicalResult {
-    if (auto tensor = dyn_cast<RankedTensorType>(type)) {
-      if (!tensor.hasStaticShape() || !allowed(tensor.getElementType()))
-        return func.emitOpError() << what << " " << i << " has type " << type
-                                  << ", expected a static shape of f64, f32, "
-                                     "bf16, f16, i1, i8, i32 or i64";
-      return success();
-    }
-    if (what == "argument" && (type.isF64() || type.isF32() ||
-                               type.isInteger(64) || type.isInteger(32)))
-      return success();
-    return func.emitOpError()
-           << what << " " << i << " has type " << type << ", expected a tensor"
-           << (what == "argument" ? " or a scalar" : "");
-  };
-  for (auto [i, type] : llvm::enumerate(func.getArgumentTypes()))
-    if (failed(check(type, "argument", i)))
-      return failure();
-  for (auto [i, type] : llvm::enumerate(func.getResultTypes()))
-    if (failed(check(type, "result", i)))
-      return failure();
-  return success();
 }
 
 /// A kernel in progress. Equal kernels are compiled once, under a symbol made
@@ -138,11 +105,11 @@ FailureOr<Entries> collect(ModuleOp kernels, const act::HostTarget &target,
     auto func = dyn_cast<func::FuncOp>(op);
     if (!func)
       return op.emitOpError("is not a func.func: only functions are kernels");
-    if (failed(checkSignature(func)))
+    if (failed(act::checkTensorKernel(func)))
       return failure();
     builder.setInsertionPointToEnd(entries.modules->getBody());
     auto inner = ModuleOp::create(builder, func.getLoc());
-    inner->setAttr("act.vector_bits",
+    inner->setAttr(act::kVectorBitsAttr,
                    builder.getI64IntegerAttr(target.vectorBits));
     builder.setInsertionPointToStart(inner.getBody());
     auto clone = cast<func::FuncOp>(builder.clone(*func));

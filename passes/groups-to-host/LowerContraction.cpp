@@ -32,7 +32,7 @@ public:
     ranges = llvm::to_vector(op.getStaticLoopRanges());
     int64_t bits = 512;
     if (auto attr = op->getParentOfType<ModuleOp>()->getAttrOfType<IntegerAttr>(
-            "act.vector_bits"))
+            act::kVectorBitsAttr))
       bits = attr.getInt();
     // Accumulators, two vectors of B and one of A fit in the registers: 8 * 2 +
     // 3 of AVX-512's 32, 6 * 2 + 3 of AVX2's 16.

@@ -7,6 +7,7 @@
 // loops run in order in one block.
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/groups-to-host/HostKernelForm.h"
 #include "passes/groups-to-host/Passes.h"
 
 namespace act {
@@ -172,6 +173,8 @@ private:
   }
 
   LogicalResult measure(Loop &loop) {
+    if (loop.op->getNumResults())
+      return loop.op->emitOpError("still works on tensors");
     for (auto [lower, upper, step] :
          llvm::zip(loop.op.getMixedLowerBound(), loop.op.getMixedUpperBound(),
                    loop.op.getMixedStep())) {
@@ -283,7 +286,8 @@ struct LowerHostBlockLoops
     : act::impl::LowerHostBlockLoopsPassBase<LowerHostBlockLoops> {
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>())
-      if (failed(BlockLoops(func).run()))
+      if (failed(act::checkMemoryKernel(func)) ||
+          failed(BlockLoops(func).run()))
         return signalPassFailure();
   }
 };

@@ -27,5 +27,7 @@ namespace act {
 inline constexpr llvm::StringLiteral kWorkAttr = "act.work";
 inline constexpr llvm::StringLiteral kGridAttr = "act.grid";
 inline constexpr llvm::StringLiteral kScratchAttr = "act.scratch_bytes";
+/// On the module: the width of the target's vectors. 512 without it.
+inline constexpr llvm::StringLiteral kVectorBitsAttr = "act.vector_bits";
 } // namespace act
 #endif

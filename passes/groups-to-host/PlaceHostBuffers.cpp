@@ -5,6 +5,7 @@
 // has one place for all iterations. A dynamic size, as of a tile at the edge,
 // takes the room of its constant upper bound.
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
+#include "passes/groups-to-host/HostKernelForm.h"
 #include "passes/groups-to-host/Passes.h"
 
 namespace act {
@@ -27,11 +28,15 @@ FailureOr<int64_t> boundOfSize(memref::AllocOp alloc, Value size) {
   return *bound;
 }
 
+bool hasBlockNumber(func::FuncOp func) {
+  return func.getNumArguments() && func.getArgumentTypes().back().isInteger(64);
+}
+
 struct PlaceHostBuffers
     : act::impl::PlaceHostBuffersPassBase<PlaceHostBuffers> {
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>())
-      if (failed(place(func)))
+      if (failed(act::checkMemoryKernel(func)) || failed(place(func)))
         return signalPassFailure();
   }
 
@@ -87,6 +92,9 @@ struct PlaceHostBuffers
             builder.getI64IntegerAttr(kAlignment));
       } else {
         // Before the block's number, which is the last argument.
+        if (!hasBlockNumber(func))
+          return func.emitOpError("has no number of the block as its last "
+                                  "argument, before which the scratch goes");
         if (!scratch)
           scratch =
               entry.insertArgument(entry.getNumArguments() - 1, bytes, loc);

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/groups-to-host/HostKernelForm.h"
 #include "passes/groups-to-host/InPlaceOperands.h"
 #include "passes/groups-to-host/Passes.h"
 
@@ -231,10 +232,10 @@ unsigned commonLeadingDims(linalg::LinalgOp op) {
 /// Collapses the leading dimensions that all operations share, when the
 /// reshapes this makes cancel everywhere but at the function's border. Whether
 /// they cancel shows only afterwards, so it is done on a clone, which replaces
-/// the module if it works out.
-void collapseLeadingDims(ModuleOp module) {
-  auto collapsed = OwningOpRef<ModuleOp>(module.clone());
-  func::FuncOp func = *collapsed->getOps<func::FuncOp>().begin();
+/// the body if it works out.
+void collapseLeadingDims(func::FuncOp original) {
+  OwningOpRef<func::FuncOp> collapsed = original.clone();
+  func::FuncOp func = *collapsed;
   unsigned common = 64;
   bool plain = true;
   func.walk([&](Operation *op) {
@@ -242,7 +243,7 @@ void collapseLeadingDims(ModuleOp module) {
       if (auto fill = dyn_cast<linalg::FillOp>(op))
         return;
       common = std::min(common, commonLeadingDims(linalgOp));
-    } else if (!isa<ModuleOp, func::FuncOp, func::ReturnOp, tensor::EmptyOp,
+    } else if (!isa<func::FuncOp, func::ReturnOp, tensor::EmptyOp,
                     linalg::YieldOp>(op) &&
                op->getParentOp() == func) {
       plain &= op->getNumResults() == 1 &&
@@ -286,21 +287,20 @@ void collapseLeadingDims(ModuleOp module) {
   });
   if (!atBorder)
     return;
-  module.getBodyRegion().takeBody(collapsed->getBodyRegion());
+  original.getBody().takeBody(func.getBody());
 }
 
 struct PrepareHostKernel
     : act::impl::PrepareHostKernelPassBase<PrepareHostKernel> {
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>()) {
-      if (failed(generalize(func)))
+      if (failed(act::checkTensorKernel(func)) || failed(generalize(func)))
         return signalPassFailure();
       convertBoolTensors(func);
       (void)fuseElementwise(func);
-    }
-    collapseLeadingDims(getOperation());
-    for (auto func : getOperation().getOps<func::FuncOp>())
+      collapseLeadingDims(func);
       act::readInPlaceOperandsThroughOutputs(func);
+    }
   }
 };
 

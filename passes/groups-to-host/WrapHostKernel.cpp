@@ -38,8 +38,22 @@ struct WrapHostKernel : act::impl::WrapHostKernelPassBase<WrapHostKernel> {
     for (auto func : getOperation().getOps<LLVM::LLVMFuncOp>())
       if (func->hasAttr(act::kGridAttr))
         kernels.push_back(func);
-    for (LLVM::LLVMFuncOp kernel : kernels)
+    for (LLVM::LLVMFuncOp kernel : kernels) {
+      if (failed(check(kernel)))
+        return signalPassFailure();
       wrap(kernel);
+    }
+  }
+
+  LogicalResult check(LLVM::LLVMFuncOp kernel) {
+    auto types = kernel.getArgumentTypes();
+    if (kernel.isExternal() || types.empty() || !types.back().isInteger(64))
+      return kernel.emitOpError("is no kernel: expected a body, and the number "
+                                "of the block as the last argument");
+    if (!kernel->hasAttr(act::kScratchAttr))
+      return kernel.emitOpError() << "has no '" << act::kScratchAttr
+                                  << "', which host-place-buffers sets";
+    return success();
   }
 
   void wrap(LLVM::LLVMFuncOp body) {
