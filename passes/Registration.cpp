@@ -5,17 +5,24 @@
 #include "dialects/tile/Dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/act-to-tile/Passes.h"
-#include "passes/act/AtenDialect.h"
-#include "passes/act/Passes.h"
+#include "passes/autodiff/Passes.h"
 #include "passes/emit/Passes.h"
+#include "passes/fuse/Passes.h"
 #include "passes/groups-to-host/HostKernels.h"
 #include "passes/groups-to-host/Passes.h"
+#include "passes/kernels/Passes.h"
 #include "passes/lower-groups/Passes.h"
+#include "passes/memory/Passes.h"
+#include "passes/module/Passes.h"
+#include "passes/remat/Passes.h"
 #include "passes/report/Passes.h"
+#include "passes/step/Passes.h"
 #include "passes/tile-to-host/Passes.h"
 #include "passes/tile-to-nvvm/EmitPtx.h"
 #include "passes/tile-to-nvvm/Passes.h"
 #include "passes/tile/Passes.h"
+#include "passes/torch/AtenDialect.h"
+#include "passes/torch/Passes.h"
 
 void act::registerDialects(mlir::DialectRegistry &registry) {
   registry.insert<ActDialect, AtenDialect, tile::TileDialect,
@@ -26,7 +33,14 @@ void act::registerDialects(mlir::DialectRegistry &registry) {
 }
 
 void act::registerPasses() {
-  registerActPasses();
+  registerActModulePasses();
+  registerActFusePasses();
+  registerActAutodiffPasses();
+  registerActRematPasses();
+  registerActStepPasses();
+  registerActKernelsPasses();
+  registerActMemoryPasses();
+  registerActTorchPasses();
   registerLowerGroupsPasses();
   registerActEmitPasses();
   registerActReportPasses();

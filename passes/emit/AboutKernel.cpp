@@ -5,8 +5,8 @@
 // once. Benchmarks divide what they measure by these.
 #include "dialects/act/Flops.h"
 #include "dialects/act/Types.h"
-#include "passes/act/LaunchBytes.h"
 #include "passes/emit/StepKernels.h"
+#include "passes/kernels/LaunchBytes.h"
 
 using namespace mlir;
 using namespace act;

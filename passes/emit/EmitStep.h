@@ -4,7 +4,7 @@
 #include "act/Artifact/Step.h"
 #include "act/Report/MemoryReport.h"
 #include "dialects/act/Dialect.h"
-#include "passes/act/Flatten.h"
+#include "passes/kernels/Flatten.h"
 #include "passes/tile-to-nvvm/CompileKernels.h"
 
 namespace act {

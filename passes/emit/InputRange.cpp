@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/emit/InputRange.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "passes/act/Differentiate.h"
+#include "passes/module/Entries.h"
 
 using namespace mlir;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/emit/ScratchRing.h"
 #include "dialects/act/Types.h"
-#include "passes/act/KernelParts.h"
+#include "passes/kernels/KernelParts.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace act;

@@ -8,7 +8,7 @@
 #ifndef ACT_PASSES_EMIT_SCRATCHRING_H
 #define ACT_PASSES_EMIT_SCRATCHRING_H
 #include "act/Artifact/Step.h"
-#include "passes/act/Flatten.h"
+#include "passes/kernels/Flatten.h"
 
 namespace act {
 

@@ -4,7 +4,7 @@
 #ifndef ACT_PASSES_EMIT_STEPKERNELS_H
 #define ACT_PASSES_EMIT_STEPKERNELS_H
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "passes/act/Flatten.h"
+#include "passes/kernels/Flatten.h"
 #include "llvm/Support/JSON.h"
 #include <map>
 

@@ -5,8 +5,8 @@
 #ifndef ACT_PASSES_EMIT_STEPTABLES_H
 #define ACT_PASSES_EMIT_STEPTABLES_H
 #include "act/Artifact/Step.h"
-#include "passes/act/Flatten.h"
-#include "passes/act/MemoryModel.h"
+#include "passes/kernels/Flatten.h"
+#include "passes/memory/MemoryModel.h"
 #include <map>
 
 namespace act {

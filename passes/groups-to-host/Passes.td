@@ -94,14 +94,14 @@ def BufferizeHostKernelPass : Pass<"host-bufferize", "mlir::ModuleOp"> {
 
     - The arguments become memory without strides.
     - Each result becomes one more argument after them, and the operations that
-      make the result write there. A result named by the attribute of an argument,
-      `act.inplace`, is written to that argument.
+      make the result write there. A result whose memory is an argument
+      (`#act.role<in_place, ..>`) is written to that argument.
     - Temporaries become `memref.alloc`. Loops carry no buffers: each new value is
       copied to the memory of the initial one.
     - Copies become `linalg.generic`.
 
-    A result that is placed in an argument of another type, or in two arguments, is
-    an error.
+    A result that is placed in an argument of another type is an error, and so is
+    an argument with another role.
 
     Before:
     ```mlir

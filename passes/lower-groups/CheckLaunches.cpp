@@ -4,7 +4,7 @@
 // these operands, and nobody looks at types again.
 #include "dialects/act/KernelForm.h"
 #include "dialects/act/LinalgBuilder.h"
-#include "passes/act/KernelParts.h"
+#include "passes/kernels/KernelParts.h"
 #include "passes/lower-groups/LowerGroups.h"
 #include "passes/lower-groups/Passes.h"
 

@@ -12,7 +12,7 @@
 #include "dialects/act/KernelForm.h"
 #include "dialects/act/LinalgBuilder.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "passes/act/KernelParts.h"
+#include "passes/kernels/KernelParts.h"
 
 using namespace mlir;
 using namespace act;

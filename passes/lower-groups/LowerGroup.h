@@ -17,7 +17,7 @@ struct LoweredKernel {
 };
 
 /// Lowers `group` into `kernels`: a function for each of its parts
-/// (passes/act/KernelParts.h). The roles of arguments say where results go.
+/// (passes/kernels/KernelParts.h). The roles of arguments say where results go.
 /// `inPlace[r]` is the operand whose memory result r uses in this launch, or
 /// -1.
 mlir::FailureOr<llvm::SmallVector<LoweredKernel>>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/lower-groups/LowerGroups.h"
 #include "mlir/IR/Verifier.h"
-#include "passes/act/FormKernels.h"
 #include "passes/kernel-cache/KernelCache.h"
 #include "passes/lower-groups/LowerGroup.h"
 #include "passes/lower-groups/Passes.h"
+#include "passes/module/Entries.h"
 #include "passes/tile/KnownTarget.h"
 #include "llvm/ADT/StringExtras.h"
 #include <map>

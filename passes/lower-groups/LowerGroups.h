@@ -8,7 +8,7 @@
 //     }
 #ifndef ACT_PASSES_LOWERGROUPS_LOWERGROUPS_H
 #define ACT_PASSES_LOWERGROUPS_LOWERGROUPS_H
-#include "passes/act/Flatten.h"
+#include "passes/kernels/Flatten.h"
 
 namespace act {
 

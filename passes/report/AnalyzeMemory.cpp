@@ -4,14 +4,16 @@
 // module to the form that the view needs, and prints. The figures come from
 // MemoryModel (view act), TorchModel (torch) and PaperView (paper).
 #include "act/File/AtomicFile.h"
-#include "passes/act/Complete.h"
-#include "passes/act/MemoryModel.h"
-#include "passes/act/PaperView.h"
-#include "passes/act/TorchModel.h"
-#include "passes/act/WhatIf.h"
 #include "passes/emit/EmitStep.h"
 #include "passes/emit/GpuKernels.h"
+#include "passes/memory/MemoryModel.h"
+#include "passes/module/Entries.h"
+#include "passes/module/Sizes.h"
+#include "passes/report/PaperView.h"
 #include "passes/report/Passes.h"
+#include "passes/report/WhatIf.h"
+#include "passes/step/Complete.h"
+#include "passes/torch/TorchModel.h"
 
 namespace act {
 #define GEN_PASS_DEF_ANALYZEMEMORYPASS

@@ -4,13 +4,13 @@
 // instead of an artifact.
 #include "tools/act-run/Compile.h"
 #include "mlir/Pass/PassManager.h"
-#include "passes/act/Complete.h"
-#include "passes/act/Differentiate.h"
-#include "passes/act/FormKernels.h"
-#include "passes/act/Passes.h"
-#include "passes/act/RematBudget.h"
-#include "passes/act/WriteStep.h"
+#include "passes/autodiff/Autodiff.h"
 #include "passes/emit/EmitStep.h"
+#include "passes/fuse/Passes.h"
+#include "passes/module/Entries.h"
+#include "passes/remat/Passes.h"
+#include "passes/remat/RematBudget.h"
+#include "passes/step/WriteStep.h"
 #include "tools/act-run/ParseModule.h"
 
 using namespace mlir;

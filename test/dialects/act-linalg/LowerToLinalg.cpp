@@ -21,9 +21,9 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
-#include "passes/act/FormKernels.h"
-#include "passes/act/KernelParts.h"
 #include "passes/groups-to-host/HostKernels.h"
+#include "passes/kernels/FormKernels.h"
+#include "passes/kernels/KernelParts.h"
 #include "passes/lower-groups/LowerGroup.h"
 #include "llvm/Support/raw_ostream.h"
 

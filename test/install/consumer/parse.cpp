@@ -4,7 +4,7 @@
 #include "dialects/act/Dialect.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
-#include "passes/act/Passes.h"
+#include "passes/fuse/Passes.h"
 #include <cstdio>
 
 int main() {

@@ -29,7 +29,7 @@ func.func @rows(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 // CHECK-SAME: (%[[X:.+]]: memref<8xf32>, %[[Y:.+]]: memref<8xf32>) {
 // CHECK-NEXT: linalg.add ins(%[[X]], %[[Y]] : {{.*}}) outs(%[[X]] :
 // CHECK-NEXT: return
-func.func @in_place(%x: tensor<8xf32> {act.inplace = 0 : i64}, %y: tensor<8xf32>) -> tensor<8xf32> {
+func.func @in_place(%x: tensor<8xf32> {act.role = #act.role<in_place, result = 0>}, %y: tensor<8xf32>) -> tensor<8xf32> {
   %0 = linalg.add ins(%x, %y : tensor<8xf32>, tensor<8xf32>) outs(%x : tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }

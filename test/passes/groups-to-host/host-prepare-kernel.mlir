@@ -72,7 +72,7 @@ func.func @repeated(%x: tensor<8xf32>, %y: tensor<8x16xf32>) -> tensor<8x16xf32>
 // CHECK-LABEL: func.func @in_place
 // CHECK-SAME: (%[[X:.+]]: tensor<8xf32> {{.*}}, %[[Y:.+]]: tensor<8xf32>)
 // CHECK: linalg.generic {{.*}} ins(%[[Y]] : tensor<8xf32>) outs(%[[X]] : tensor<8xf32>)
-func.func @in_place(%x: tensor<8xf32> {act.inplace = 0 : i64}, %y: tensor<8xf32>) -> tensor<8xf32> {
+func.func @in_place(%x: tensor<8xf32> {act.role = #act.role<in_place, result = 0>}, %y: tensor<8xf32>) -> tensor<8xf32> {
   %e = tensor.empty() : tensor<8xf32>
   %0 = linalg.sub ins(%x, %y : tensor<8xf32>, tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>

@@ -7,9 +7,9 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "passes/Registration.h"
-#include "passes/act/FormKernels.h"
 #include "passes/emit/EmitStep.h"
 #include "passes/emit/GpuKernels.h"
+#include "passes/kernels/FormKernels.h"
 #include "passes/lower-groups/LowerGroups.h"
 #include <cmath>
 #include <gtest/gtest.h>

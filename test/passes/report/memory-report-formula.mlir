@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: act-opt %s --memory-report=format=formula -o /dev/null | FileCheck %s
 // RUN: sed -e 's/x8x8xf32, #act.dims<b, s/x?x?xf32, #act.dims<b, s/g; s/2x?x?/?x?x?/g; s/2x8xi32/?x?xi32/' %s | act-opt --memory-report=format=formula -o /dev/null | FileCheck %s
-// RUN: act-opt %S/../act/Inputs/three-layers.mlir --memory-report=format=formula -o /dev/null | FileCheck %s --check-prefix=LAYERS
+// RUN: act-opt %S/../Inputs/three-layers.mlir --memory-report=format=formula -o /dev/null | FileCheck %s --check-prefix=LAYERS
 // RUN: act-import %S/../import/Inputs/llama.json --symbolic b,s,h,a,d,k,f,V | act-opt --fuse-attention --remat=selective --memory-report=format=formula -o /dev/null | FileCheck %s --check-prefix=LLAMA
 // RUN: act-import %S/../import/Inputs/llama.json --symbolic b,s | act-opt --remat=segments=2 --memory-report=format=formula -o /dev/null | FileCheck %s --check-prefix=SEGMENTS
 // RUN: sed 's/"num_hidden_layers": [0-9]*/"num_hidden_layers": 8/' %S/../import/Inputs/llama.json > %t.json

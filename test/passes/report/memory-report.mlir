@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: act-opt %s --memory-report -o /dev/null | FileCheck %s --check-prefix=AFTER --match-full-lines
-// RUN: act-opt %S/../act/Inputs/three-layers.mlir --memory-report -o %t.mlir > %t.txt
+// RUN: act-opt %S/../Inputs/three-layers.mlir --memory-report -o %t.mlir > %t.txt
 // RUN: FileCheck %s --check-prefix=TEXT < %t.txt
-// RUN: act-opt %S/../act/Inputs/three-layers.mlir -o %t.same
+// RUN: act-opt %S/../Inputs/three-layers.mlir -o %t.same
 // RUN: diff %t.mlir %t.same
-// RUN: act-opt %S/../act/Inputs/three-layers.mlir --remat=layer --memory-report="format=json file=%t.json" -o /dev/null
+// RUN: act-opt %S/../Inputs/three-layers.mlir --remat=layer --memory-report="format=json file=%t.json" -o /dev/null
 // RUN: FileCheck %s --check-prefix=JSON < %t.json
-// RUN: act-opt %S/../act/Inputs/three-layers.mlir --memory-report="format=html file=%t.html" -o /dev/null
+// RUN: act-opt %S/../Inputs/three-layers.mlir --memory-report="format=html file=%t.html" -o /dev/null
 // RUN: FileCheck %s --check-prefix=HTML < %t.html
 // RUN: FileCheck %s --check-prefix=GRAPH < %t.json
 

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A module's entries: @forward, @grad, @update and @step. An input file may
+// hold anything under these names.
+#ifndef ACT_PASSES_MODULE_ENTRIES_H
+#define ACT_PASSES_MODULE_ENTRIES_H
+#include "mlir/IR/BuiltinOps.h"
+#include <string>
+
+namespace act {
+
+/// Entry names. A written or imported model has only @forward.
+inline constexpr llvm::StringLiteral forwardName = "forward";
+inline constexpr llvm::StringLiteral gradName = "grad";
+inline constexpr llvm::StringLiteral updateName = "update";
+inline constexpr llvm::StringLiteral stepName = "step";
+
+/// Emits an error and fails if an entry is not a function with a one-block
+/// body, or if @grad's first result is not a loss: a float tensor of rank 0.
+/// Entries may be absent.
+llvm::LogicalResult checkEntries(mlir::ModuleOp module);
+
+/// Whether @forward's first result is a loss: a float tensor of rank 0.
+bool returnsLoss(mlir::ModuleOp module);
+
+/// The function to analyse or run by default: the first of step, grad and
+/// forward that the module has.
+std::string mainFunction(mlir::ModuleOp module);
+
+/// Whether the module is in kernel form: it has groups.
+bool kernelsFormed(mlir::ModuleOp module);
+
+} // namespace act
+#endif
