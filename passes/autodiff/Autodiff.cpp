@@ -6,6 +6,7 @@
 // function, and how repeats are paired. What is saved can be changed later
 // (SavedValues).
 #include "passes/autodiff/Autodiff.h"
+#include "dialects/act/AttrNames.h"
 #include "dialects/act/Types.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/autodiff/Passes.h"
@@ -538,7 +539,7 @@ LogicalResult Differentiator::run() {
   auto backward = PhaseOp::create(b, grad.getLoc(), "backward");
   Value seed = ConstantOp::create(b, grad.getLoc(), lossType, 1.0);
   // WriteStep finds the seed by this attribute, to weigh micro-batches.
-  seed.getDefiningOp()->setAttr("act.loss_scale", b.getUnitAttr());
+  seed.getDefiningOp()->setAttr(lossScaleAttr, b.getUnitAttr());
   body.add(loss, seed);
   for (Operation *op : llvm::reverse(ops)) {
     if (auto repeat = dyn_cast<RepeatOp>(op)) {

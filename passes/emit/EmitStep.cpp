@@ -9,6 +9,7 @@
 #include "passes/emit/EmitStep.h"
 #include "act/File/AtomicFile.h"
 #include "act/Report/MemoryReport.h"
+#include "dialects/act/AttrNames.h"
 #include "passes/emit/GpuLaunches.h"
 #include "passes/emit/InputRange.h"
 #include "passes/emit/PlaceFunction.h"
@@ -89,7 +90,7 @@ LogicalResult Emitter::prepare() {
   InputRange range = inputRange(module);
   step.vocabulary = range.vocabulary;
   step.maxPositions = range.maxPositions;
-  if (auto next = module->getAttrOfType<BoolAttr>("act.predicts_next"))
+  if (auto next = module->getAttrOfType<BoolAttr>(predictsNextAttr))
     step.predictsNext = next.getValue();
   if (options.mode.empty()) {
     bool trains = module.lookupSymbol(stepName) ||
@@ -124,9 +125,9 @@ LogicalResult Emitter::prepare() {
         "or nothing is trained");
   if (options.mode == "train") {
     stripDropout(module);
-    if (auto optimizer = module->getAttrOfType<StringAttr>("act.optimizer"))
+    if (auto optimizer = module->getAttrOfType<StringAttr>(optimizerAttr))
       step.optimizer = optimizer.getValue().str();
-    if (auto n = module->getAttrOfType<IntegerAttr>("act.micro_batches"))
+    if (auto n = module->getAttrOfType<IntegerAttr>(microBatchesAttr))
       step.microBatches = n.getInt();
     if (auto average = module->getAttrOfType<StringAttr>(lossAverageAttr))
       step.lossAverage = average == "labels"
@@ -239,7 +240,11 @@ FailureOr<artifact::Step> Emitter::run() {
   if (!options.kernelsFile.empty()) {
     std::string text;
     llvm::raw_string_ostream os(text);
-    kernelsOf(module)->print(os);
+    // As a module of its own, with what it needs to be parsed.
+    OwningOpRef<ModuleOp> alone(kernelsOf(module).clone());
+    (*alone)->removeAttr(targetAttr);
+    (*alone)->removeAttr(SymbolTable::getSymbolAttrName());
+    alone->print(os);
     if (auto written = file::writeFile(options.kernelsFile, text); !written)
       return emitError(module.getLoc()) << written.error().str();
   }

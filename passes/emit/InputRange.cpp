@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/emit/InputRange.h"
+#include "dialects/act/AttrNames.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/module/Entries.h"
 
@@ -49,7 +50,7 @@ InputRange inputRange(ModuleOp module) {
     if (!argument || argument.getOwner()->getParentOp() != model)
       return;
     auto name =
-        model.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "act.name");
+        model.getArgAttrOfType<StringAttr>(argument.getArgNumber(), nameAttr);
     if (name && name.getValue() == "tokens")
       lower(range.vocabulary, rows);
   });

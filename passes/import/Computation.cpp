@@ -2,6 +2,7 @@
 //
 // The steps that model families share. Values are named by what they are
 // ("scores", "context"), which makes the printed module readable.
+#include "dialects/act/AttrNames.h"
 #include "passes/import/ModelBuilder.h"
 #include <cmath>
 
@@ -50,7 +51,7 @@ Value ModelBuilder::layerNorm(StringRef symbol, const Twine &path, Value x) {
 // in memory.
 Value ModelBuilder::inOneOperator(Operation *op) {
   if (!config.geluInSteps)
-    op->setAttr("act.one_operator", b.getUnitAttr());
+    op->setAttr(oneOperatorAttr, b.getUnitAttr());
   return op->getResult(0);
 }
 
@@ -178,7 +179,7 @@ void ModelBuilder::endWithLogits(Value logits) {
     return endForward("logits", logits);
   // A masked model predicts tokens at their own position, not the next one.
   if (config.head == hf::Head::MaskedLM)
-    (*module)->setAttr("act.predicts_next", b.getBoolAttr(false));
+    (*module)->setAttr(predictsNextAttr, b.getBoolAttr(false));
   auto scalar = RankedTensorType::get({}, computeType(element));
   Value loss = CrossEntropyOp::create(b, at("loss"), scalar, Type(), logits,
                                       labels, uint64_t(-100), Reduction::Mean)

@@ -9,6 +9,7 @@
 //       %y = act.repeat @layer ..           repeat
 //     }                                     endForward
 #include "passes/import/ModelBuilder.h"
+#include "dialects/act/AttrNames.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -139,7 +140,7 @@ void ModelBuilder::beginForward() {
   }
   forward = addFunction("forward", names, types, nullptr);
   for (auto [i, name] : llvm::enumerate(names)) {
-    forward.setArgAttr(i, "act.name", b.getStringAttr(name));
+    forward.setArgAttr(i, nameAttr, b.getStringAttr(name));
     Value argument = forward.getArgument(i);
     if (name == "tokens")
       tokens = argument;
@@ -165,9 +166,9 @@ void ModelBuilder::endForward(StringRef name, Value result) {
   func::ReturnOp::create(b, b.getUnknownLoc(), results);
   forward.setType(b.getFunctionType(forward.getArgumentTypes(),
                                     ValueRange(results).getTypes()));
-  forward.setResultAttr(0, "act.name", b.getStringAttr(name));
+  forward.setResultAttr(0, nameAttr, b.getStringAttr(name));
   for (auto [i, named] : llvm::enumerate(kept))
-    forward.setResultAttr(i + 1, "act.name", b.getStringAttr(named.name));
+    forward.setResultAttr(i + 1, nameAttr, b.getStringAttr(named.name));
 }
 
 // Layers get shared values as arguments, in the order of these calls.

@@ -4,6 +4,7 @@
 // and buffers get lifetimes. This is the only file that expands a repeat for
 // memory. It gives no buffer an offset; lib/Plan does that.
 #include "passes/kernels/Flatten.h"
+#include "dialects/act/AttrNames.h"
 #include "dialects/act/Flops.h"
 #include "dialects/act/Types.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -203,7 +204,7 @@ LogicalResult Flattener::group(GroupOp op, Environment &env, int layer,
   launch.layer = layer;
   launch.run = currentRun;
   launch.slice = currentSlice;
-  launch.recomputed = recomputed || op->hasAttr("act.recompute");
+  launch.recomputed = recomputed || op->hasAttr(recomputeAttr);
   for (Operation &inner : op.getBody().front())
     if (isa<OffloadOp, FetchOp>(inner))
       launch.copy = isa<OffloadOp>(inner) ? Copy::ToHost : Copy::FromHost;
@@ -304,7 +305,7 @@ LogicalResult Flattener::group(GroupOp op, Environment &env, int layer,
     if (auto costed = dyn_cast<CostOpInterface>(inner)) {
       int64_t flops = costed.getFlops();
       program.flops = flopsSum({program.flops, flops});
-      if (launch.recomputed || inner->hasAttr("act.recompute"))
+      if (launch.recomputed || inner->hasAttr(recomputeAttr))
         program.recomputedFlops = flopsSum({program.recomputedFlops, flops});
     }
   });
@@ -320,7 +321,7 @@ LogicalResult Flattener::repeat(RepeatOp op, Environment &env, int layer,
   if (!callee)
     return op.emitOpError()
            << "calls @" << op.getCallee() << ", which is not a function";
-  recomputed |= op->hasAttr("act.recompute");
+  recomputed |= op->hasAttr(recomputeAttr);
   unsigned carried = op.getCarried().size();
   bool indexed = callee.getNumArguments() == op.getNumOperands() + 1;
   // Only a repeat over per-layer parameters sets the layer; a loop over chunks
@@ -619,7 +620,7 @@ FailureOr<Program> Flattener::run(StringRef name) {
   program.function = name.str();
   Environment env;
   for (auto [i, v] : llvm::enumerate(f.getArguments())) {
-    auto attr = f.getArgAttrOfType<StringAttr>(i, "act.name");
+    auto attr = f.getArgAttrOfType<StringAttr>(i, nameAttr);
     std::string label =
         attr ? attr.getValue().str() : "arg" + std::to_string(i);
     if (auto tensor = dyn_cast<RankedTensorType>(v.getType())) {
@@ -650,7 +651,7 @@ FailureOr<Program> Flattener::run(StringRef name) {
   // redirected. The buffer stays in the list, so that indices hold, and takes
   // no bytes.
   for (auto [i, slot] : llvm::enumerate(results)) {
-    auto attr = f.getResultAttrOfType<StringAttr>(i, "act.name");
+    auto attr = f.getResultAttrOfType<StringAttr>(i, nameAttr);
     std::string label =
         attr ? attr.getValue().str() : "result" + std::to_string(i);
     program.outputs.push_back({label, f.getResultTypes()[i]});

@@ -6,6 +6,7 @@
 // are split for prologues. How a target runs a group is decided when the group
 // is lowered.
 #include "passes/kernels/FormKernels.h"
+#include "dialects/act/AttrNames.h"
 #include "dialects/act/KernelForm.h"
 #include "dialects/act/Types.h"
 #include "mlir/IR/IRMapping.h"
@@ -561,8 +562,8 @@ void KernelFormer::emit() {
     for (auto [v, r] : llvm::zip(outputs, group.getResults()))
       replaced.map(v, r);
     if (llvm::all_of(k->ops,
-                     [](Operation *o) { return o->hasAttr("act.recompute"); }))
-      group->setAttr("act.recompute", b.getUnitAttr());
+                     [](Operation *o) { return o->hasAttr(recomputeAttr); }))
+      group->setAttr(recomputeAttr, b.getUnitAttr());
   }
   // The ops left in the block read the groups' results.
   for (Operation &op : block)

@@ -72,6 +72,19 @@ def CheckGroupsPass : Pass<"check-groups", "::mlir::ModuleOp"> {
     group have a linalg form, its workspaces are those that its ops need, and a
     result overwrites an operand only if nothing reads that later. `--form-kernels`
     runs these checks at its end.
+
+    Before:
+    ```mlir
+    %0 = act.group "silu" (%a = %x : tensor<4xf32>) inplace [0] -> tensor<4xf32> {
+      %2 = act.silu %a : tensor<4xf32>
+      act.yield %2 : tensor<4xf32>
+    }
+    %1 = act.group "softmax" (%a = %x : tensor<4xf32>) -> tensor<4xf32> {
+    ```
+    After `--check-groups`, on standard error:
+    ```text
+    ...: error: 'act.group' op lets result 0 overwrite operand 0, which is read later
+    ```
   }];
 }
 #endif

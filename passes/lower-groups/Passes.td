@@ -21,6 +21,27 @@ def LowerGroupsPass : Pass<"lower-groups", "::mlir::ModuleOp"> {
 
     The functions that no other function calls are lowered. Kernels must have been
     formed (`--form-kernels`) and shapes must be static.
+
+    Before:
+    ```mlir
+    %0 = act.group "silu" (%arg1 = %arg0 : tensor<4xf32>) -> tensor<4xf32> {
+      %1 = act.silu %arg1 : tensor<4xf32>
+      act.yield %1 : tensor<4xf32>
+    }
+    ```
+    After `--lower-groups=target=sm_80`:
+    ```mlir
+    %0 = act.group "silu" (%arg1 = %arg0 : tensor<4xf32>) -> tensor<4xf32> {
+      %1 = act.silu %arg1 : tensor<4xf32>
+      act.yield %1 : tensor<4xf32>
+    } launches {
+      act.launch @kernels::@k0_silu (input 0, result 0 written) main
+    }
+    ...
+    module @kernels attributes {act.target = "sm_80"} {
+      func.func @k0_silu(%arg0: tensor<4xf32>) -> tensor<4xf32> {
+        %0 = tensor.empty() : tensor<4xf32>
+    ```
   }];
   let options = [Option<"target", "target", "std::string", "",
     "a GPU such as sm_80, for which sums have no loops; empty: the host">];
@@ -37,6 +58,16 @@ def CheckLaunchesPass : Pass<"check-launches", "::mlir::ModuleOp"> {
     place: together they make every result and act on every parameter once, and
     read a workspace only after it was written. `--lower-groups` runs these checks
     at its end.
+
+    Before:
+    ```mlir
+    act.launch @kernels::@k (input 0, result 0 written) main
+    act.launch @kernels::@k (input 0, result 0 written)
+    ```
+    After `--check-launches`, on standard error:
+    ```text
+    ...: error: 'act.launch' op makes result 0 of its group a second time
+    ```
   }];
 }
 #endif

@@ -4,6 +4,7 @@
 // are counted here; how they are printed is lib/Report's part, and polynomials
 // are derived in MemoryFormulas.
 #include "passes/memory/MemoryModel.h"
+#include "dialects/act/AttrNames.h"
 #include "dialects/act/Flops.h"
 #include "dialects/act/Types.h"
 #include "passes/kernels/LaunchBytes.h"
@@ -314,7 +315,7 @@ void Describer::layers() {
     launch.group.getBody().walk([&](CostOpInterface op) {
       int64_t flops = op.getFlops();
       layer.flops = llvm::SaturatingAdd(layer.flops, uint64_t(flops));
-      if (launch.recomputed || op->hasAttr("act.recompute"))
+      if (launch.recomputed || op->hasAttr(recomputeAttr))
         layer.recomputedFlops =
             llvm::SaturatingAdd(layer.recomputedFlops, uint64_t(flops));
     });
@@ -330,7 +331,7 @@ void Describer::layers() {
       layer.retainedBytes += b->bytes;
       sum += bytesInLetters(b->type);
     }
-    if (auto policy = module->getAttrOfType<StringAttr>("act.remat"))
+    if (auto policy = module->getAttrOfType<StringAttr>(rematAttr))
       layer.variant = policy.getValue().str();
     if (program.backward)
       layer.retained = {symbolic::Expr(sum), 0, true};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/memory/OpCost.h"
+#include "dialects/act/AttrNames.h"
 #include "dialects/act/Flops.h"
 #include "dialects/act/Types.h"
 #include "passes/autodiff/Autodiff.h"
@@ -79,7 +80,7 @@ ProgramCost act::programCost(const Program &program, const Rates &rates) {
         all += cost;
         if (isa<OffloadOp, FetchOp>(op))
           copies += cost;
-        if (op.hasAttr("act.recompute") || isa<OffloadOp, FetchOp>(op))
+        if (op.hasAttr(recomputeAttr) || isa<OffloadOp, FetchOp>(op))
           marked += cost;
       }
     sum.total = flopsSum({sum.total, all});

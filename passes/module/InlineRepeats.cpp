@@ -3,6 +3,7 @@
 // The pass --inline-repeats: calls of layers become their ops in the caller.
 // For memory and kernels, Flatten writes repeats out on a list of launches
 // instead; tests compare the two.
+#include "dialects/act/AttrNames.h"
 #include "dialects/act/Types.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/module/Passes.h"
@@ -147,8 +148,8 @@ struct InlineRepeats : act::impl::InlineRepeatsPassBase<InlineRepeats> {
           } else {
             copy = b.clone(inner, map);
           }
-          if (op->hasAttr("act.recompute"))
-            copy->setAttr("act.recompute", b.getUnitAttr());
+          if (op->hasAttr(recomputeAttr))
+            copy->setAttr(recomputeAttr, b.getUnitAttr());
           copy->walk([&](Operation *o) {
             auto name = o->getAttrOfType<FlatSymbolRefAttr>("name");
             if (name && layered.contains(name.getValue()))

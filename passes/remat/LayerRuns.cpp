@@ -4,6 +4,7 @@
 // clones in which LayerRewriter has made the change; the repeats' operands and
 // results, and the order of runs in backward, are this file's part.
 #include "passes/remat/LayerRuns.h"
+#include "dialects/act/AttrNames.h"
 #include "passes/module/EraseDead.h"
 
 using namespace mlir;
@@ -148,7 +149,7 @@ void Writer::backOverSegment(OpBuilder &b, const LayerRun &run, int64_t from,
   Functions inner = functionsFor(run.recompute);
   if (k > 1) {
     auto again = runSaving(b, inner.forward, "", k - 1, from, x);
-    again->setAttr("act.recompute", b.getUnitAttr());
+    again->setAttr(recomputeAttr, b.getUnitAttr());
     lastInput.assign(again.getCarriedResults().begin(),
                      again.getCarriedResults().end());
     stacks.assign(again.getStacks().begin(), again.getStacks().end());

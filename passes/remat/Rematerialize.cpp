@@ -5,6 +5,7 @@
 // How a choice is written into the IR is in SavedValues (one layer) and
 // LayerRuns (several runs of a layer).
 #include "act/Remat/Bytes.h"
+#include "dialects/act/AttrNames.h"
 #include "passes/autodiff/Autodiff.h"
 #include "passes/memory/MemoryModel.h"
 #include "passes/memory/OffloadTimes.h"
@@ -283,7 +284,7 @@ struct Rematerialize : act::impl::RematerializePassBase<Rematerialize> {
     const RematPolicy &parsed = options->policy;
     // A policy chooses from the values that differentiation saves. A second one
     // would choose from what the first has left.
-    if (auto earlier = module->getAttrOfType<StringAttr>("act.remat");
+    if (auto earlier = module->getAttrOfType<StringAttr>(rematAttr);
         earlier && earlier.getValue() != "none") {
       emitError(module.getLoc())
           << "the module is already rematerialized, by policy '"
@@ -299,7 +300,7 @@ struct Rematerialize : act::impl::RematerializePassBase<Rematerialize> {
                                  "come before --form-kernels");
       return signalPassFailure();
     }
-    module->setAttr("act.remat", StringAttr::get(&getContext(), policy));
+    module->setAttr(rematAttr, StringAttr::get(&getContext(), policy));
     LogicalResult done = parsed.kind == RematPolicy::Budget
                              ? stayUnder(module, *options)
                          : parsed.kind == RematPolicy::None

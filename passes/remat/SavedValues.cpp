@@ -5,6 +5,7 @@
 // pays. In layers it keeps the contract that the last results of the forward
 // function are the last arguments of the backward function, in the same order.
 #include "passes/remat/SavedValues.h"
+#include "dialects/act/AttrNames.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/autodiff/Autodiff.h"
 
@@ -255,7 +256,7 @@ Value LayerRewriter::copyOf(Value value, Operation *before) {
     operand.set(copyOf(operand.get(), before));
   b.insert(copy);
   if (again && runs(def))
-    copy->setAttr("act.recompute", b.getUnitAttr());
+    copy->setAttr(recomputeAttr, b.getUnitAttr());
   for (auto [from, to] : llvm::zip(def->getResults(), copy->getResults())) {
     // A statistic that stays saved is read from there.
     Value known = inBackward.lookup(from);
@@ -396,7 +397,7 @@ void recomputeAcross(Operation *boundary, const DenseSet<Operation *> &ops,
       b.insert(copy);
       if (ops.contains(def)) {
         if (runs(def))
-          copy->setAttr("act.recompute", b.getUnitAttr());
+          copy->setAttr(recomputeAttr, b.getUnitAttr());
         for (auto [from, to] : llvm::zip(def->getResults(), copy->getResults()))
           copies[{from, copyFor}] = to;
       }

@@ -3,6 +3,7 @@
 // Applies a selection file's counting rules to the ops of one layer in the
 // forward pass, before kernels are formed.
 #include "passes/report/PaperView.h"
+#include "dialects/act/AttrNames.h"
 #include "dialects/act/Dialect.h"
 #include "dialects/act/Types.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -296,7 +297,7 @@ FailureOr<report::PaperReport> act::describePaper(ModuleOp module,
 
   report::PaperReport out;
   out.omitsKnown = counted.savesAnything();
-  if (auto policy = module->getAttrOfType<StringAttr>("act.remat"))
+  if (auto policy = module->getAttrOfType<StringAttr>(rematAttr))
     out.policy = policy.getValue().str();
   for (report::Selection &s : *selections) {
     report::PaperReport::Publication p;

@@ -5,6 +5,7 @@
 // program written out for it.
 #include "passes/report/WhatIf.h"
 #include "act/Remat/Bytes.h"
+#include "dialects/act/AttrNames.h"
 #include "dialects/act/Types.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/autodiff/Autodiff.h"
@@ -389,7 +390,7 @@ FailureOr<report::WhatIf> act::whatFits(ModuleOp module,
   if (kernelsFormed(module))
     return emitError(module.getLoc()) << "kernels are formed for one size; use "
                                          "what-if before --form-kernels";
-  auto earlier = module->getAttrOfType<StringAttr>("act.remat");
+  auto earlier = module->getAttrOfType<StringAttr>(rematAttr);
   std::vector<std::string> policies = {"none", "selective", "attention", "sqrt",
                                        "layer"};
   if (!returnsLoss(module) || (earlier && earlier.getValue() != "none"))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/step/DeriveInference.h"
+#include "dialects/act/AttrNames.h"
 #include "dialects/act/Types.h"
 #include "passes/module/Entries.h"
 #include "passes/module/EraseDead.h"
@@ -91,7 +92,7 @@ LogicalResult deriveInference(ModuleOp module) {
   forward.setType(FunctionType::get(
       forward.getContext(), body.getArgumentTypes(), ret->getOperandTypes()));
   forward.removeResAttrsAttr();
-  forward.setResultAttr(0, "act.name",
+  forward.setResultAttr(0, nameAttr,
                         StringAttr::get(forward.getContext(), "logits"));
   return success();
 }

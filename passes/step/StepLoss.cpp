@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/step/StepLoss.h"
+#include "dialects/act/AttrNames.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -107,7 +108,7 @@ FailureOr<Value> StepLossWriter::stepLabels(Operation *op, Value labels,
     if (known.labels == argument && known.ignore == ignore &&
         known.type == type)
       return number;
-  NamedAttribute name("act.name", b.getStringAttr("step_labels"));
+  NamedAttribute name(nameAttr, b.getStringAttr("step_labels"));
   if (failed(grad.insertArgument(grad.getNumArguments(), type,
                                  b.getDictionaryAttr(name), op->getLoc())))
     return failure();

@@ -5,6 +5,7 @@
 // in the lowering of their ops. How the losses of micro-batches become the loss
 // of one batch is StepLoss.h's subject.
 #include "passes/step/WriteStep.h"
+#include "dialects/act/AttrNames.h"
 #include "dialects/act/Types.h"
 #include "passes/autodiff/Autodiff.h"
 #include "passes/module/Entries.h"
@@ -103,7 +104,7 @@ func::FuncOp StepWriter::function(StringRef name, TypeRange arguments,
   module.push_back(f);
   f.addEntryBlock();
   for (auto [i, n] : llvm::enumerate(names))
-    f.setArgAttr(i, "act.name", b.getStringAttr(n));
+    f.setArgAttr(i, nameAttr, b.getStringAttr(n));
   return f;
 }
 
@@ -334,7 +335,7 @@ LogicalResult StepWriter::writeStep(func::FuncOp update) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     arguments.push_back(
         tensor && n > 1 ? Type(prepend(tensor, n, std::to_string(n))) : type);
-    auto name = grad.getArgAttrOfType<StringAttr>(i, "act.name");
+    auto name = grad.getArgAttrOfType<StringAttr>(i, nameAttr);
     names.push_back(name ? name.getValue() : StringRef());
     if (names.back() == "step")
       stepArgument = i;
@@ -355,7 +356,7 @@ LogicalResult StepWriter::writeStep(func::FuncOp update) {
   // The gradient of the loss is the weight of a micro-batch's loss. Scaling the
   // seed scales every gradient at no cost.
   grad.walk([&](ConstantOp c) {
-    if (c->hasAttr("act.loss_scale"))
+    if (c->hasAttr(lossScaleAttr))
       c.setValueAttr(DenseElementsAttr::get(
           cast<RankedTensorType>(c.getType()),
           FloatAttr::get(cast<RankedTensorType>(c.getType()).getElementType(),
@@ -365,7 +366,7 @@ LogicalResult StepWriter::writeStep(func::FuncOp update) {
   auto f = function(stepName, arguments, {});
   for (auto [i, name] : llvm::enumerate(names))
     if (!name.empty())
-      f.setArgAttr(i, "act.name", b.getStringAttr(name));
+      f.setArgAttr(i, nameAttr, b.getStringAttr(name));
   Block *body = &f.getBody().front();
   Value stepNumber = stepArgument < 0 ? Value(body->getArguments().back())
                                       : Value(body->getArgument(stepArgument));
@@ -388,7 +389,7 @@ LogicalResult StepWriter::writeStep(func::FuncOp update) {
   func::ReturnOp::create(at, loc, loss);
   f.setType(
       FunctionType::get(module.getContext(), arguments, {loss.getType()}));
-  f.setResultAttr(0, "act.name", b.getStringAttr("loss"));
+  f.setResultAttr(0, nameAttr, b.getStringAttr("loss"));
   return success();
 }
 
@@ -413,9 +414,8 @@ LogicalResult StepWriter::run() {
       trained.push_back(p);
   if (failed(setGradientTypes()))
     return failure();
-  module->setAttr("act.optimizer", b.getStringAttr(options.optimizer));
-  module->setAttr("act.micro_batches",
-                  b.getI64IntegerAttr(options.microBatches));
+  module->setAttr(optimizerAttr, b.getStringAttr(options.optimizer));
+  module->setAttr(microBatchesAttr, b.getI64IntegerAttr(options.microBatches));
   module->setAttr(lossAverageAttr, b.getStringAttr(options.lossAverage));
   return writeStep(writeUpdate());
 }

@@ -3,6 +3,7 @@
 // The pass --decompose=torch: writes the steps of a run of lib/Eager as IR for
 // people to read. What runs is decided there; here steps become ops, and layers
 // that run the same steps become one function.
+#include "dialects/act/AttrNames.h"
 #include "dialects/act/Dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/module/Sizes.h"
@@ -102,7 +103,7 @@ Value Writer::operand(OpBuilder &b, const eager::Step::Value &v, int layer) {
   unsigned at = forward.getNumArguments();
   (void)forward.insertArgument(
       at, typeOf(v),
-      b.getDictionaryAttr(b.getNamedAttr("act.name", b.getStringAttr(v.name))),
+      b.getDictionaryAttr(b.getNamedAttr(nameAttr, b.getStringAttr(v.name))),
       b.getUnknownLoc());
   return known = forward.getArgument(at);
 }
@@ -279,7 +280,7 @@ LogicalResult Writer::run() {
   func::ReturnOp::create(inside, forward.getLoc(), loss);
   forward.setType(
       b.getFunctionType(forward.getArgumentTypes(), loss.getType()));
-  forward.setResultAttr(0, "act.name", b.getStringAttr("loss"));
+  forward.setResultAttr(0, nameAttr, b.getStringAttr("loss"));
   return success();
 }
 

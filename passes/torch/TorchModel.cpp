@@ -4,6 +4,7 @@
 // configuration and comparing op by op. The reading may guess, since a wrong
 // guess does not survive the comparison.
 #include "passes/torch/TorchModel.h"
+#include "dialects/act/AttrNames.h"
 #include "dialects/act/Types.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
@@ -131,7 +132,7 @@ void Reader::readLayer(func::FuncOp layer, int64_t count) {
           gated.getTanh() ? hf::Activation::GeluTanh : hf::Activation::Gelu;
     if (isa<GeluNewOp>(op))
       c.activation = hf::Activation::GeluTanh;
-    if (op->hasAttr("act.one_operator"))
+    if (op->hasAttr(oneOperatorAttr))
       c.geluInSteps = false;
   });
   if (window) {
@@ -182,7 +183,7 @@ FailureOr<eager::Model> Reader::run() {
   readForward(forward);
   bool bert = c.family == hf::Family::Bert;
   for (unsigned i = 0; !bert && i < forward.getNumArguments(); ++i)
-    if (auto name = forward.getArgAttrOfType<StringAttr>(i, "act.name");
+    if (auto name = forward.getArgAttrOfType<StringAttr>(i, nameAttr);
         name && name.getValue() == "attention_mask")
       return refuse() << "causal models with a padding mask are not supported; "
                          "import it without --attention-mask";
@@ -338,7 +339,7 @@ FailureOr<eager::Model> torchModel(ModuleOp module) {
 /// one can be placed.
 static LogicalResult placeCheckpoints(ModuleOp module,
                                       eager::Options &options) {
-  auto attr = module->getAttrOfType<StringAttr>("act.remat");
+  auto attr = module->getAttrOfType<StringAttr>(rematAttr);
   auto policy = parseRematPolicy(attr ? attr.getValue().str() : "none");
   if (!policy)
     return emitError(module.getLoc()) << policy.error().str();

@@ -4,6 +4,7 @@
 // file only places them on a timeline and names what is assumed.
 #include "act/Eager/AllocatorTrace.h"
 #include "act/Eager/Formulas.h"
+#include "dialects/act/AttrNames.h"
 #include "dialects/act/Types.h"
 #include "passes/torch/TorchModel.h"
 #include <algorithm>
@@ -62,7 +63,7 @@ void Describer::saved() {
   for (int64_t i = 0; i < model.config.layers; ++i) {
     layers[i].name = "layer";
     layers[i].index = i;
-    if (auto policy = module->getAttrOfType<StringAttr>("act.remat"))
+    if (auto policy = module->getAttrOfType<StringAttr>(rematAttr))
       layers[i].variant = policy.getValue().str();
   }
   for (const eager::Saved &s : run.saved) {

@@ -3,6 +3,7 @@
 // Compiles a module in the process of act-run, for a .mlir that is given
 // instead of an artifact.
 #include "tools/act-run/Compile.h"
+#include "dialects/act/AttrNames.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/autodiff/Autodiff.h"
 #include "passes/emit/EmitStep.h"
@@ -98,7 +99,7 @@ std::string whatWouldFit(const std::string &path, const CompileOptions &options,
   if (!parsed || options.wants != "train")
     return smaller;
   ModuleOp module = ***parsed;
-  auto earlier = module->getAttrOfType<StringAttr>("act.remat");
+  auto earlier = module->getAttrOfType<StringAttr>(rematAttr);
   if (kernelsFormed(module) || module.lookupSymbol(stepName) ||
       (earlier && earlier.getValue() != "none"))
     return "the module has been through act-opt already" +

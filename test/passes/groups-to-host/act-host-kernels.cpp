@@ -8,6 +8,7 @@
 // scratch; with --run, runs each on random operands and prints the best time
 // and a checksum of every result.
 #include "mlir/Pass/PassManager.h"
+#include "dialects/act/Dialect.h"
 #include "passes/groups-to-host/Passes.h"
 #include "test/passes/groups-to-host/KernelRunner.h"
 #include "llvm/Support/CommandLine.h"
