@@ -21,11 +21,10 @@ namespace act {
 struct Rates {
   Rates(); ///< of sm_80
   explicit Rates(const Card &card)
-      : flops(card.tensorFlops), bytes(card.memoryBytes) {}
+      : flops(card.tensorFlops), bytes(card.memoryBytes), link(card.linkBytes) {
+  }
   double flops, bytes;
-  /// The link to the host, one direction: what PCI Express 4.0 x16 reaches of
-  /// its 31.5 GB/s.
-  double link = 25e9;
+  double link; ///< to the host, one direction
   bool moves = false; // whether values may be moved to the host
 };
 

@@ -30,7 +30,7 @@ def RematerializePass : Pass<"remat", "::mlir::ModuleOp"> {
     forward is done with it, and back before backward reads it.
     `budget=BYTES,offload=25GB/s` chooses for each value whether to keep,
     recompute or move it. A copy takes its bytes at that speed, there and back.
-    `offload` alone means a link of 25 GB/s.
+    `offload` alone means what the card of `rates` reaches: 25 GB/s for sm_80.
 
     A forward-only module is differentiated first. Recomputed ops carry the
     attribute `act.recompute`. The pass runs before kernels are formed, and once:

@@ -602,7 +602,7 @@ std::string BudgetAnswer::text(const RematPolicy &policy) const {
   else
     bound("total peak ", totalPeakBytes, policy.totalBytes);
   char numbers[128], copies[48] = "";
-  if (policy.link > 0)
+  if (policy.offloads)
     std::snprintf(copies, sizeof copies, "copies +%.2f %%, ", copiesPercent());
   std::snprintf(numbers, sizeof numbers,
                 "recompute +%.2f %%, %soptimal within %.2f %%", percent(),

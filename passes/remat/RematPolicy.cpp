@@ -9,9 +9,6 @@
 
 using namespace act;
 
-// Rates::link (OpCost.h).
-static constexpr double defaultLink = 25e9;
-
 Result<RematPolicy> act::parseRematPolicy(const std::string &text) {
   static const std::pair<const char *, RematPolicy::Kind> names[] = {
       {"none", RematPolicy::None},
@@ -49,7 +46,7 @@ Result<RematPolicy> act::parseRematPolicy(const std::string &text) {
   };
   if (rest.consume_front("offload") && (rest.empty() || rest.front() == '=')) {
     policy.kind = RematPolicy::Offload;
-    policy.link = defaultLink;
+    policy.offloads = true;
     if (rest.consume_front("="))
       if (auto s = link(rest); !s)
         return refuse(s.error().str());
@@ -61,7 +58,7 @@ Result<RematPolicy> act::parseRematPolicy(const std::string &text) {
     auto [bytesOf, more] = rest.split(',');
     if (bytesOf.size() != rest.size()) {
       rest = bytesOf;
-      policy.link = defaultLink;
+      policy.offloads = true;
       if (!more.consume_front("offload") ||
           (!more.empty() && !more.consume_front("=")))
         return refuse(

@@ -25,8 +25,9 @@ struct RematPolicy {
   /// For Budget: bounds in bytes on the report's peak_bytes and
   /// total_peak_bytes; -1: no bound.
   int64_t peakBytes = -1, totalBytes = -1;
-  /// For Budget and Offload: bytes per second of the link to the host; 0:
-  /// nothing is moved.
+  /// For Budget and Offload: whether values are moved to the host, and the bytes
+  /// per second of the link there; 0: what the card's link reaches.
+  bool offloads = false;
   double link = 0;
 };
 

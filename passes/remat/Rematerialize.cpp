@@ -241,8 +241,9 @@ struct Rematerialize : act::impl::RematerializePassBase<Rematerialize> {
     if (!given)
       return refuse(given.error());
     options.rates = *given;
+    options.rates.moves = parsed->offloads;
     if (parsed->link > 0)
-      options.rates.link = parsed->link, options.rates.moves = true;
+      options.rates.link = parsed->link;
     if (effort < 2)
       return refuse(
           {"remat effort " + std::to_string(effort) + ": expected 2 or more",
@@ -306,7 +307,7 @@ struct Rematerialize : act::impl::RematerializePassBase<Rematerialize> {
                          : parsed.kind == RematPolicy::None
                              ? success()
                              : Rematerializer(module, parsed).run();
-    if (succeeded(done) && parsed.link > 0)
+    if (succeeded(done) && parsed.offloads)
       setOffloadRates(module, options->rates);
     if (succeeded(done) && parsed.kind != RematPolicy::Budget &&
         parsed.totalBytes >= 0)

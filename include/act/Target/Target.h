@@ -45,7 +45,7 @@ struct Card {
   double f32Flops;
   double exp2;        ///< ex2.approx.f32
   double memoryBytes; ///< device memory
-  double linkBytes;   ///< to the host, one direction
+  double linkBytes;   ///< to the host, one direction: what copies reach
 };
 
 struct Target {
