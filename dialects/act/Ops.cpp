@@ -132,7 +132,7 @@ static ParseResult parseKernelOperands(OpAsmParser &p, ArrayAttr &operands) {
 
 static void printKernelOperands(OpAsmPrinter &p, Operation *,
                                 ArrayAttr operands) {
-  p << " (";
+  p << '(';
   llvm::interleaveComma(
       operands.getAsRange<KernelOperandAttr>(), p,
       [&](KernelOperandAttr operand) { operand.printOperand(p.getStream()); });

@@ -29,7 +29,7 @@ def LowerGroupsPass : Pass<"lower-groups", "::mlir::ModuleOp"> {
       act.yield %1 : tensor<4xf32>
     }
     ```
-    After `--lower-groups=target=sm_80`:
+    After `--form-kernels --lower-groups=target=sm_80`:
     ```mlir
     %0 = act.group "silu" (%arg1 = %arg0 : tensor<4xf32>) -> tensor<4xf32> {
       %1 = act.silu %arg1 : tensor<4xf32>

@@ -8,7 +8,7 @@ func.func @forward(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
     act.yield %2 : tensor<4xf32>
   }
   %1 = act.group "softmax" (%a = %x : tensor<4xf32>) -> tensor<4xf32> {
-    %2 = act.softmax %a : tensor<4xf32>
+    %2 = act.softmax %a axis 0 : tensor<4xf32>
     act.yield %2 : tensor<4xf32>
   }
   return %0, %1 : tensor<4xf32>, tensor<4xf32>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RUN: act-opt %s --split-input-file --lower-groups=target=sm_80 | FileCheck %s --check-prefix=AFTER --match-full-lines
+// RUN: act-opt %s --split-input-file --form-kernels --lower-groups=target=sm_80 | FileCheck %s --check-prefix=AFTER --match-full-lines
 // RUN: act-opt %s --split-input-file --form-kernels --lower-groups=target=sm_80 | FileCheck %s --check-prefixes=CHECK,GPU
 // RUN: act-opt %s --split-input-file --form-kernels --lower-groups | FileCheck %s --check-prefixes=CHECK,HOST
 // What it prints can be read, checked, and lowered again: groups that have
@@ -29,22 +29,20 @@ func.func @forward(%arg0: tensor<4xf32>) -> tensor<4xf32> {
 
 // Equal groups share a kernel; another shape has its own.
 // CHECK-LABEL: func.func @shared
-// CHECK: act.launch @kernels::@k0_silu (input 0, result 0 written) main
-// CHECK: act.launch @kernels::@k0_silu (input 0, result 0 written) main
-// CHECK: act.launch @kernels::@k1_silu (input 0, result 0 written) main
+// CHECK: act.launch @kernels::@k0_softmax (input 0, result 0 written) main
+// CHECK: act.launch @kernels::@k0_softmax (input 0, result 0 written) main
+// CHECK: act.launch @kernels::@k1_softmax (input 0, result 0 written) main
 // CHECK: module @kernels
 // HOST-SAME: attributes {act.target = ""}
 // GPU-SAME: attributes {act.target = "sm_80"}
-// CHECK: func.func @k0_silu(%arg0: tensor<4xf32>) -> tensor<4xf32>
-// CHECK: func.func @k1_silu(%arg0: tensor<8xf32>) -> tensor<8xf32>
+// CHECK: func.func @k0_softmax(%arg0: tensor<4xf32>) -> tensor<4xf32>
+// CHECK: func.func @k1_softmax(%arg0: tensor<8xf32>) -> tensor<8xf32>
 // CHECK-NOT: func.func
-func.func @shared(%x: tensor<4xf32>, %y: tensor<8xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<8xf32>) {
-  %0 = act.silu %x : tensor<4xf32>
-  %1 = act.silu %0 : tensor<4xf32>
-  %2 = act.softmax %1 : tensor<4xf32>
-  %3 = act.silu %2 : tensor<4xf32>
-  %4 = act.silu %y : tensor<8xf32>
-  return %0, %3, %4 : tensor<4xf32>, tensor<4xf32>, tensor<8xf32>
+func.func @shared(%x: tensor<4xf32>, %y: tensor<8xf32>) -> (tensor<4xf32>, tensor<8xf32>) {
+  %0 = act.softmax %x axis 0 : tensor<4xf32>
+  %1 = act.softmax %0 axis 0 : tensor<4xf32>
+  %2 = act.softmax %y axis 0 : tensor<8xf32>
+  return %1, %2 : tensor<4xf32>, tensor<8xf32>
 }
 
 // -----
@@ -61,10 +59,10 @@ func.func @layer(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = act.silu %x : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
-func.func @layers(%x: tensor<4xf32>) -> tensor<f32> {
+func.func @layers(%x: tensor<4xf32>) -> tensor<1xf32> {
   %0 = act.repeat @layer count(L = 3) carry(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  %1 = act.sum_to %0 : tensor<4xf32> -> tensor<f32>
-  return %1 : tensor<f32>
+  %1 = act.sum_to %0 : tensor<4xf32> -> tensor<1xf32>
+  return %1 : tensor<1xf32>
 }
 
 // -----
