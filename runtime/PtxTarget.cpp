@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/PtxTarget.h"
 #include "runtime/FatBinary.h"
-#include "runtime/sim/Target.h"
+#include "runtime/sim/program/Target.h"
 
 using namespace act;
 using namespace act::runtime;

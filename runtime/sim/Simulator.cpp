@@ -3,10 +3,10 @@
 // Modules and launches: from PTX text to a program with its variables, and from
 // a request to a grid. Grid.cpp runs the launch.
 #include "runtime/sim/Simulator.h"
-#include "runtime/sim/Machine.h"
-#include "runtime/sim/Mbarrier.h"
-#include "runtime/sim/Program.h"
 #include "runtime/sim/decode/Decoder.h"
+#include "runtime/sim/execute/Machine.h"
+#include "runtime/sim/execute/Mbarrier.h"
+#include "runtime/sim/program/Program.h"
 #include "runtime/sim/ptx/Parser.h"
 #include <algorithm>
 #include <cstring>

@@ -31,10 +31,10 @@
 #ifndef ACT_RUNTIME_SIM_SIMULATOR_H
 #define ACT_RUNTIME_SIM_SIMULATOR_H
 #include "act/Result.h"
-#include "runtime/sim/Counters.h"
-#include "runtime/sim/Finding.h"
-#include "runtime/sim/Memory.h"
-#include "runtime/sim/Target.h"
+#include "runtime/sim/memory/Memory.h"
+#include "runtime/sim/program/Counters.h"
+#include "runtime/sim/program/Finding.h"
+#include "runtime/sim/program/Target.h"
 #include <atomic>
 #include <functional>
 #include <memory>

@@ -2,13 +2,13 @@
 //
 // Turns a tree into a Program: places the variables of functions, then finds
 // the handler of each instruction.
-#include "runtime/sim/CtaOrder.h"
-#include "runtime/sim/Shadow.h"
 #include "runtime/sim/decode/Decoder.h"
 #include "runtime/sim/decode/FrameLayout.h"
 #include "runtime/sim/decode/Guesses.h"
 #include "runtime/sim/decode/RegisterPressure.h"
 #include "runtime/sim/decode/SharedLayout.h"
+#include "runtime/sim/execute/CtaOrder.h"
+#include "runtime/sim/memory/Shadow.h"
 #include <algorithm>
 
 namespace act::runtime::sim {

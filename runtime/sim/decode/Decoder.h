@@ -2,8 +2,8 @@
 //
 // Decodes the words of an instruction into its handler.
 //
-// Instructions are grouped into families, one file each (decode/XFamily.cpp). A
-// family registers its roots and decodes them:
+// Instructions are grouped into families, one file each
+// (instructions/XFamily.cpp). A family registers its roots and decodes them:
 //
 //     // fma{.rnd}{.ftz}{.sat}.type
 //     static void decodeFma(Decoder &d) {
@@ -22,10 +22,10 @@
 #ifndef ACT_RUNTIME_SIM_DECODE_DECODER_H
 #define ACT_RUNTIME_SIM_DECODE_DECODER_H
 #include "act/Result.h"
-#include "runtime/sim/Numerics.h"
-#include "runtime/sim/Program.h"
-#include "runtime/sim/Shadow.h"
+#include "runtime/sim/arithmetic/Numerics.h"
 #include "runtime/sim/decode/Specials.h"
+#include "runtime/sim/memory/Shadow.h"
+#include "runtime/sim/program/Program.h"
 #include <initializer_list>
 #include <map>
 #include <string>
@@ -198,7 +198,7 @@ private:
   void finish(); // reports leftover modifiers and operands
 };
 
-// One per file in decode/.
+// One per file in instructions/.
 void registerControl(Families &); // bra, brx, call, ret, exit, trap, brkpt,
                                   // nanosleep, pragma-likes
 void registerMove(Families &);    // mov, cvta, isspacep, selp, slct, set-like

@@ -2,7 +2,7 @@
 //
 // Special registers: their names, what they need, and their values.
 #include "runtime/sim/decode/Specials.h"
-#include "runtime/sim/Machine.h"
+#include "runtime/sim/execute/Machine.h"
 #include <unordered_map>
 
 namespace act::runtime::sim {
