@@ -12,9 +12,6 @@
 using namespace act;
 using namespace act::runtime;
 
-// All findings are counted; their text is kept up to this size.
-static constexpr size_t maximumText = 1 << 20;
-
 static sim::Options optionsOf(const DeviceOptions &o) {
   sim::Options out;
   out.checks = o.checks;
@@ -36,7 +33,7 @@ SimExecutor::open(const std::string &target, const DeviceOptions &options) {
 
 SimExecutor::SimExecutor(const sim::Target &target,
                          const DeviceOptions &options)
-    : simulator(target, optionsOf(options)), benignFails(options.benignFails) {
+    : SimQueues(target, optionsOf(options), options.benignFails) {
   facts.name = "sim:" + target.name;
   facts.kind = "sim";
   facts.target = target.name;
@@ -191,11 +188,13 @@ Result<std::unique_ptr<Module>> SimExecutor::loadModule(const void *data,
 }
 
 Result<std::unique_ptr<Stream>> SimExecutor::createStream() {
-  return std::unique_ptr<Stream>(std::make_unique<SimStream>(*this));
+  SimQueues &own = *this;
+  return std::unique_ptr<Stream>(std::make_unique<SimStream>(own));
 }
 
 Result<std::unique_ptr<Event>> SimExecutor::createEvent() {
-  return std::unique_ptr<Event>(std::make_unique<SimEvent>(*this));
+  SimQueues &own = *this;
+  return std::unique_ptr<Event>(std::make_unique<SimEvent>(own));
 }
 
 Result<TensorMap> SimExecutor::encodeTensorMap(const TiledTensor &tensor) {
@@ -207,33 +206,13 @@ Result<TensorMap> SimExecutor::encodeTensorMap(const TiledTensor &tensor) {
   return runtime::encodeTensorMap(tensor);
 }
 
-Findings SimExecutor::findings() const {
-  std::lock_guard lock(mutex);
-  return noticed;
-}
-
-void SimExecutor::clearFindings() {
-  std::lock_guard lock(mutex);
-  noticed = {};
-}
-
-// Adds the findings of a launch to the device's, and makes an error of the
-// first one. Harmless ones count only if the device was opened so.
-Status SimExecutor::keep(const std::vector<sim::Finding> &all) {
-  std::vector<sim::Finding> found;
-  for (const sim::Finding &f : all)
-    if (benignFails || !sim::isTolerated(f.kind))
-      found.push_back(f);
-  if (found.empty())
-    return ok();
-  std::lock_guard lock(mutex);
-  noticed.count += found.size();
-  for (const sim::Finding &f : found)
-    if (noticed.text.size() < maximumText)
-      noticed.text += f.str() + "\n";
-  std::string more =
-      found.size() > 1
-          ? " (and " + std::to_string(found.size() - 1) + " more findings)"
-          : "";
-  return Error{found.front().str() + more, ""};
+Status SimExecutor::synchronize() {
+  std::lock_guard lock(running);
+  finishAll();
+  for (auto &queue : queues)
+    if (queue->failure)
+      return takeFailure(*queue);
+  // A stream that is gone may have left a failure too.
+  SimQueue none;
+  return takeFailure(none);
 }

@@ -3,7 +3,7 @@
 // The simulator as a device: "sim:sm_90a".
 //
 // Streams run each operation before the call returns, if they can
-// (SimStream.h). Device memory is host memory at the same address, but the
+// (SimQueues.h). Device memory is host memory at the same address, but the
 // interface does not say so (hostAddressable is false): the checks see bytes
 // that arrive by copy or fill as written, but not bytes that the program writes
 // directly.
@@ -15,16 +15,13 @@
 #ifndef ACT_RUNTIME_SIM_DEVICE_SIMEXECUTOR_H
 #define ACT_RUNTIME_SIM_DEVICE_SIMEXECUTOR_H
 #include "runtime/Executor.h"
-#include "runtime/sim/Simulator.h"
+#include "runtime/sim/device/SimQueues.h"
 #include <map>
 #include <mutex>
-#include <optional>
 
 namespace act::runtime {
 
-struct SimQueue;
-
-class SimExecutor : public Executor {
+class SimExecutor : public Executor, private SimQueues {
 public:
   /// `target` without the "sim:".
   static Result<std::shared_ptr<Executor>> open(const std::string &target,
@@ -49,39 +46,11 @@ public:
   Status reserveScratch(uint64_t) override { return ok(); }
   bool runsPtx() const override { return true; }
   Result<TensorMap> encodeTensorMap(const TiledTensor &tensor) override;
-  Findings findings() const override;
-  void clearFindings() override;
+  Findings findings() const override { return kept(); }
+  void clearFindings() override { clearKept(); }
   Status synchronize() override;
 
 private:
-  friend class SimEvent;
-  friend class SimModule;
-  friend class SimStream;
-  friend struct SimLaunch;
-  // ---- streams, all under `running` (SimStream.cpp)
-  /// Advances all streams until `enough`, or for a bounded time. False when
-  /// nothing can advance.
-  bool goOn(const std::function<bool()> &enough);
-  /// Runs operations at the heads of streams as far as possible now.
-  bool attemptAll();
-  /// Advances all streams until `ended`. If nothing can advance before that,
-  /// the queue's first operation ends as a deadlock.
-  void finish(SimQueue &queue, const std::function<bool()> &ended);
-  /// The same for all queues.
-  void finishAll();
-  Status takeFailure(SimQueue &queue);
-
-public:
-  /// Ends the first launch in the queue, or the one that it waits for.
-  void giveUp(SimQueue &queue);
-
-private:
-  /// Keeps findings; an error when there are any.
-  Status keep(const std::vector<sim::Finding> &found);
-
-  sim::Simulator simulator;
-  DeviceInfo facts;
-  const bool benignFails;
   struct Block {
     uint64_t bytes;
     bool adopted;
@@ -90,10 +59,6 @@ private:
   mutable std::mutex mutex;
   std::map<uintptr_t, Block> blocks;
   MemoryStatistics memory;
-  Findings noticed;
-  std::recursive_mutex running;
-  std::vector<std::shared_ptr<SimQueue>> queues;
-  std::optional<Error> abandoned; // the first failure of destroyed streams
 };
 
 } // namespace act::runtime

@@ -4,7 +4,7 @@
 #ifndef ACT_RUNTIME_SIM_DEVICE_SIMMODULE_H
 #define ACT_RUNTIME_SIM_DEVICE_SIMMODULE_H
 #include "runtime/LaunchRules.h"
-#include "runtime/sim/device/SimExecutor.h"
+#include "runtime/sim/device/SimQueues.h"
 #include <map>
 #include <mutex>
 
@@ -23,7 +23,7 @@ public:
 
 class SimModule : public Module {
 public:
-  SimModule(SimExecutor &device, std::unique_ptr<sim::LoadedModule> module)
+  SimModule(SimQueues &device, std::unique_ptr<sim::LoadedModule> module)
       : device(device), module(std::move(module)) {}
   /// First finishes all streams, which may run kernels of this module.
   ~SimModule() override;
@@ -31,7 +31,7 @@ public:
   Result<Variable> variable(const std::string &symbol) override;
 
 private:
-  SimExecutor &device;
+  SimQueues &device;
   std::unique_ptr<sim::LoadedModule> module;
   std::mutex mutex;
   std::map<std::string, std::unique_ptr<SimKernel>> kernels;

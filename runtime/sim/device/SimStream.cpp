@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Queues of operations, and how each call advances all of them (SimStream.h).
+// Each operation of a stream as a task.
 #include "runtime/sim/device/SimStream.h"
 #include "runtime/LaunchRules.h"
 #include "runtime/host/ImmediateEvent.h"
@@ -23,7 +23,7 @@ struct Work : SimTask {
 };
 
 struct WaitFor : SimTask {
-  WaitFor(SimExecutor &device, std::shared_ptr<SimEvent::Record> record)
+  WaitFor(SimQueues &device, std::shared_ptr<SimEvent::Record> record)
       : device(device), record(std::move(record)) {}
   std::optional<Status> attempt() override {
     // The event of a stream that is gone counts as happened, or this stream
@@ -36,17 +36,14 @@ struct WaitFor : SimTask {
     if (auto queue = record->queue.lock())
       device.giveUp(*queue);
   }
-  SimExecutor &device;
+  SimQueues &device;
   std::shared_ptr<SimEvent::Record> record;
 };
 
-} // namespace
-
-namespace act::runtime {
 // A launch: begins at the head of its stream, then runs as Simulator::advance()
 // lets it.
 struct SimLaunch : SimTask {
-  SimLaunch(SimExecutor &device, SimKernel &kernel, sim::LaunchRequest request)
+  SimLaunch(SimQueues &device, SimKernel &kernel, sim::LaunchRequest request)
       : device(device), kernel(kernel), request(std::move(request)) {}
   std::optional<Status> attempt() override {
     if (!launch) {
@@ -69,14 +66,15 @@ struct SimLaunch : SimTask {
     if (launch)
       device.simulator.giveUp(*launch);
   }
-  SimExecutor &device;
+  SimQueues &device;
   SimKernel &kernel;
   sim::LaunchRequest request;
   std::shared_ptr<sim::Launch> launch;
 };
-} // namespace act::runtime
 
-SimStream::SimStream(SimExecutor &device)
+} // namespace
+
+SimStream::SimStream(SimQueues &device)
     : device(device), queue(std::make_shared<SimQueue>()) {
   std::lock_guard lock(device.running);
   device.queues.push_back(queue);
@@ -215,111 +213,4 @@ Result<double> SimEvent::elapsedSince(Event &start) {
                  ""};
   return std::chrono::duration<double, std::milli>(*last->time - *from->time)
       .count();
-}
-
-// ---- advancing all streams
-
-namespace {
-
-// In warp instructions: `patience` that a call waits for its operation before
-// it returns without its end, `turn` of a launch before the others run.
-constexpr uint64_t patience = uint64_t(1) << 25, turn = uint64_t(1) << 20;
-
-} // namespace
-
-// Runs the tasks at the heads of all queues until each queue is empty or its
-// head has to wait.
-bool SimExecutor::attemptAll() {
-  bool moved = false;
-  for (size_t i = 0; i < queues.size(); ++i) {
-    auto queue = queues[i]; // a callback may make streams
-    while (!queue->tasks.empty()) {
-      auto task = queue->tasks.front();
-      // A task that is done at once may be a callback that uses this stream.
-      const bool atOnce = task->isDoneAtOnce();
-      if (atOnce)
-        queue->tasks.pop_front();
-      auto outcome = task->attempt();
-      if (!outcome)
-        break;
-      moved = true;
-      if (!atOnce)
-        queue->tasks.pop_front();
-      if (task->left && !*outcome && !queue->failure)
-        queue->failure = outcome->error();
-      task->outcome = std::move(outcome);
-    }
-  }
-  queues.erase(std::remove_if(queues.begin(), queues.end(),
-                              [&](auto &q) {
-                                bool gone = q->abandoned && q->tasks.empty();
-                                if (gone && q->failure && !abandoned)
-                                  abandoned = q->failure;
-                                return gone;
-                              }),
-               queues.end());
-  return moved;
-}
-
-// Advances all streams until `enough`, or for `patience` instructions. False:
-// nothing can move.
-bool SimExecutor::goOn(const std::function<bool()> &enough) {
-  attemptAll();
-  for (uint64_t ran = 0; !enough() && ran < patience;) {
-    auto busy = std::count_if(queues.begin(), queues.end(),
-                              [](auto &q) { return !q->tasks.empty(); });
-    // A kernel may wait for another stream's, so busy streams take turns. One
-    // alone needs none.
-    uint64_t steps = busy > 1 ? turn : patience;
-    bool moved = simulator.advance(steps, /*look=*/false);
-    moved |= attemptAll();
-    if (!moved)
-      return false;
-    ran += steps;
-  }
-  return true;
-}
-
-void SimExecutor::finish(SimQueue &queue, const std::function<bool()> &ended) {
-  while (!ended()) {
-    if (goOn(ended))
-      continue;
-    // The host itself may have written what a kernel waits for.
-    if (simulator.advance(turn, /*look=*/true))
-      continue;
-    giveUp(queue);
-  }
-}
-
-void SimExecutor::giveUp(SimQueue &queue) {
-  if (!queue.tasks.empty())
-    queue.tasks.front()->giveUp();
-}
-
-Status SimExecutor::takeFailure(SimQueue &queue) {
-  auto &failure = queue.failure ? queue.failure : abandoned;
-  if (!failure)
-    return ok();
-  Error error = std::move(*failure);
-  failure.reset();
-  return error;
-}
-
-void SimExecutor::finishAll() {
-  std::lock_guard lock(running);
-  for (size_t i = 0; i < queues.size(); ++i) {
-    auto queue = queues[i];
-    finish(*queue, [&] { return queue->tasks.empty(); });
-  }
-}
-
-Status SimExecutor::synchronize() {
-  std::lock_guard lock(running);
-  finishAll();
-  for (auto &queue : queues)
-    if (queue->failure)
-      return takeFailure(*queue);
-  // A stream that is gone may have left a failure too.
-  SimQueue none;
-  return takeFailure(none);
 }

@@ -1,51 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Streams of a simulator and their queues.
-//
-// A call runs its operation before it returns, if it can: a launch that ends
-// reports its findings at once. A kernel that waits for another stream's, or
-// that runs very long, stays under way when its call returns. Later operations
-// of its stream queue up:
-//
-//     stream 1   launch a (waits for b)   copy        under way, queued
-//     stream 2   launch b                             ends, and a goes on
-//
-// Every call on any stream advances all streams. If the host waits for a stream
-// and nothing can advance any more, that is a deadlock: a host thread launches
-// what other kernels wait for before it waits itself.
+// Streams and events of a simulator; SimQueues.h says when their operations
+// run.
 #ifndef ACT_RUNTIME_SIM_DEVICE_SIMSTREAM_H
 #define ACT_RUNTIME_SIM_DEVICE_SIMSTREAM_H
 #include "runtime/Executor.h"
-#include "runtime/sim/device/SimExecutor.h"
+#include "runtime/sim/device/SimQueues.h"
 #include <chrono>
-#include <deque>
 #include <optional>
 
 namespace act::runtime {
 
-/// An operation of a stream.
-struct SimTask {
-  virtual ~SimTask() = default;
-  /// Advances the operation; empty while it has not ended.
-  virtual std::optional<Status> attempt() = 0;
-  /// Whether the first attempt() always ends it.
-  virtual bool isDoneAtOnce() const { return false; }
-  /// Nothing can advance any more: ends what it waits for.
-  virtual void giveUp() {}
-  std::optional<Status> outcome;
-  bool left = false; // its call has returned; a failure goes to the queue
-};
-
-/// Operations in order; the first is under way.
-struct SimQueue {
-  std::deque<std::shared_ptr<SimTask>> tasks;
-  std::optional<Error> failure; // the first not yet returned by a call
-  bool abandoned = false;       // its stream is gone
-};
-
 class SimEvent : public Event {
 public:
-  explicit SimEvent(SimExecutor &device) : device(device) {}
+  explicit SimEvent(SimQueues &device) : device(device) {}
   Status synchronize() override;
   Result<double> elapsedSince(Event &start) override;
 
@@ -57,12 +25,12 @@ public:
   std::shared_ptr<Record> last; // guarded by the device's `running`
 
 private:
-  SimExecutor &device;
+  SimQueues &device;
 };
 
 class SimStream : public Stream {
 public:
-  explicit SimStream(SimExecutor &device);
+  explicit SimStream(SimQueues &device);
   ~SimStream() override;
   Status copy(void *to, const void *from, uint64_t bytes,
               Direction direction) override;
@@ -79,7 +47,7 @@ public:
 private:
   Status run(std::shared_ptr<SimTask> task);
   Status run(std::function<Status()> work);
-  SimExecutor &device;
+  SimQueues &device;
   std::shared_ptr<SimQueue> queue;
 };
 

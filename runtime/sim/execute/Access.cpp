@@ -4,6 +4,7 @@
 #include "runtime/sim/arithmetic/Wide.h"
 #include "runtime/sim/execute/Machine.h"
 #include "runtime/sim/execute/Mbarrier.h"
+#include "runtime/sim/execute/Underway.h"
 #include <algorithm>
 #include <cstdio>
 #include <cstring>

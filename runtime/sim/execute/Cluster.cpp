@@ -3,6 +3,7 @@
 // CTAs and clusters: asynchronous operations, and the turns of warps.
 #include "runtime/sim/execute/Machine.h"
 #include "runtime/sim/execute/Mbarrier.h"
+#include "runtime/sim/execute/Underway.h"
 #include <algorithm>
 
 namespace act::runtime::sim {
@@ -247,6 +248,20 @@ void Cta::checkTouches() {
     grid->report(std::move(f));
   }
   touches.clear();
+}
+
+void Context::checkExit(const Instruction &at) const {
+  if (grid.ctasPerCluster > 1 || !cta.mbarriers.empty()) {
+    Gathering proxied; // unused
+    warp.publish(mask, cta.endSeen, proxied);
+  }
+  for (unsigned lane = 0; lane < 32; ++lane)
+    if (active(lane) && warp.bulkReads[lane] > warp.own[OwnBulkRead][lane]) {
+      report(FindingKind::InvalidOperation, at, lane,
+             "exits while its bulk copies may still read shared memory; wait "
+             "with cp.async.bulk.wait_group first");
+      break;
+    }
 }
 
 Cta::Cta() = default;

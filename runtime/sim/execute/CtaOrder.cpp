@@ -1,34 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bookkeeping of CtaOrder.h: who is known to have begun, what a word held
-// before others wrote it, and which loads are looks of a polling loop.
+// The bookkeeping of CtaOrder.h: who is known to have begun, and what a word
+// held before others wrote it.
 #include "runtime/sim/execute/CtaOrder.h"
-#include "runtime/sim/program/ControlFlow.h"
-#include <algorithm>
+#include "runtime/sim/program/Program.h"
 #include <cstring>
 
 namespace act::runtime::sim {
 
 namespace {
 
-// Longer loops do more than poll.
-constexpr uint32_t longestLoop = 64;
-constexpr uint64_t nearSteps = 4 * longestLoop;
-
-bool isOneOf(const std::vector<std::string> &words, const char *word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-// Whether it may change what other CTAs see. A compare-and-swap does not count:
-// loops spin with it.
-bool acts(const ptx::Instruction &i) {
-  if (i.root == "st")
-    return !isOneOf(i.modifiers, "shared") && !isOneOf(i.modifiers, "local") &&
-           !isOneOf(i.modifiers, "param");
-  if (i.root == "atom")
-    return !isOneOf(i.modifiers, "cas");
-  return i.root == "red" || i.root == "cp" || i.root == "call";
-}
+// A loop that looks again within so many steps waits.
+constexpr uint64_t nearSteps = 4 * longestPollingLoop;
 
 } // namespace
 
@@ -87,23 +70,6 @@ Looks::Answer Looks::look(uint64_t word, const Instruction &at,
   l.told = true;
   return step > l.step && step - l.step <= nearSteps ? Answer::Waits
                                                      : Answer::Real;
-}
-
-std::vector<uint32_t> looksOf(const ptx::Function &f) {
-  std::vector<uint32_t> result;
-  for (uint32_t end = 0; end < f.instructions.size(); ++end)
-    for (uint32_t begin : successors(f, end).targets) {
-      if (begin > end || end - begin > longestLoop)
-        continue;
-      auto first = f.instructions.begin() + begin,
-           last = f.instructions.begin() + end;
-      if (std::any_of(first, last, acts))
-        continue;
-      for (uint32_t i = begin; i < end; ++i)
-        if (f.instructions[i].root == "ld")
-          result.push_back(i);
-    }
-  return result;
 }
 
 } // namespace act::runtime::sim

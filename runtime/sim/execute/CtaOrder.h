@@ -18,7 +18,6 @@
 // wrote there, so it may wait for them.
 #ifndef ACT_RUNTIME_SIM_EXECUTE_CTAORDER_H
 #define ACT_RUNTIME_SIM_EXECUTE_CTAORDER_H
-#include "runtime/sim/ptx/Ast.h"
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
@@ -91,9 +90,6 @@ private:
   };
   std::unordered_map<uint64_t, Look> looks;
 };
-
-/// The indices of the loads in loops that only poll.
-std::vector<uint32_t> looksOf(const ptx::Function &function);
 
 } // namespace act::runtime::sim
 #endif

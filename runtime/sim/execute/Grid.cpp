@@ -10,6 +10,7 @@
 // (Simulator::advance()).
 #include "runtime/sim/execute/Machine.h"
 #include "runtime/sim/execute/Mbarrier.h"
+#include "runtime/sim/execute/Underway.h"
 #include <algorithm>
 #include <numeric>
 #include <thread>

@@ -26,11 +26,9 @@
 // synchronisation.
 #ifndef ACT_RUNTIME_SIM_EXECUTE_MACHINE_H
 #define ACT_RUNTIME_SIM_EXECUTE_MACHINE_H
-#include "runtime/sim/Simulator.h"
 #include "runtime/sim/arithmetic/Random.h"
 #include "runtime/sim/execute/CtaOrder.h"
 #include "runtime/sim/execute/Definedness.h"
-#include "runtime/sim/execute/Underway.h"
 #include "runtime/sim/memory/Clock.h"
 #include "runtime/sim/memory/HeldElements.h"
 #include "runtime/sim/memory/Memory.h"
@@ -48,6 +46,7 @@
 
 namespace act::runtime::sim {
 
+class Underway;
 class Grid;
 class Cluster;
 class Cta;
@@ -161,6 +160,11 @@ enum Own : uint8_t {
   OwnCount
 };
 
+/// What a release or a fence passes to a thread that acquires it.
+struct Told {
+  KnowledgeRef seen, proxied;
+};
+
 class Warp {
 public:
   Cta *cta = nullptr;
@@ -201,7 +205,6 @@ public:
   /// What a fence passes to later relaxed writes, and takes from earlier
   /// relaxed reads. Indexed by the greatest distance of the other thread
   /// (Scope: same CTA, cluster or GPU): a fence has no effect beyond its scope.
-  using Told = sim::Told;
   static constexpr unsigned distances = 3;
   std::array<std::array<Told, 32>, distances> fenced, pendingAcquire;
   /// Each lane's own mbarrier.init operations.
@@ -432,6 +435,7 @@ public:
   LaunchRequest request;
   const Options *options = nullptr;
   Underway *underway = nullptr;
+  std::atomic<uint64_t> *globalEvents = nullptr; // Underway::events
   Memory *memory = nullptr;
   const Target *target = nullptr;
   uint32_t gridDim[3], blockDim[3], clusterDim[3];
@@ -597,10 +601,10 @@ struct Context {
   bool meet(const Instruction &at, uint32_t members, uint64_t signature);
 
   /// Reports registers that the instruction touches while a wgmma uses them
-  /// (instructions/WgmmaFamily.cpp).
+  /// (Inflight.h).
   void checkInflight(const Instruction &at) const;
   /// Reports lanes that exit while their bulk copies may still read shared
-  /// memory (instructions/BulkFamily.cpp).
+  /// memory.
   void checkExit(const Instruction &at) const;
 
   // ---- findings
@@ -691,7 +695,7 @@ struct Context {
   }
   void eventGlobal() const {
     event();
-    grid.underway->events.fetch_add(1, std::memory_order_relaxed);
+    grid.globalEvents->fetch_add(1, std::memory_order_relaxed);
   }
   void poll(uint64_t address, const char *what) const {
     ++fragment.looks;

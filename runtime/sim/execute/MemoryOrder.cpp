@@ -3,6 +3,7 @@
 // Messages in words of memory, fences, and the updates of atomics.
 // MemoryOrder.h has the rules.
 #include "runtime/sim/execute/MemoryOrder.h"
+#include "runtime/sim/execute/Underway.h"
 #include <algorithm>
 #include <cstring>
 
@@ -33,7 +34,7 @@ void take(Context &c, unsigned lane, const Release &message, Order order,
       w.learn(1u << lane, part.told.seen, part.told.proxied);
       continue;
     }
-    Warp::Told &pending =
+    Told &pending =
         w.pendingAcquire[unsigned(g.distance(part.cta, self))][lane];
     pending.seen = w.cta->joiner(pending.seen, part.told.seen);
     pending.proxied = w.cta->joiner(pending.proxied, part.told.proxied);
@@ -52,9 +53,9 @@ Release leave(Context &c, unsigned lane, Order order, Scope scope) {
     return r;
   }
   // A fence of a wide scope also covers nearer threads.
-  Warp::Told last;
+  Told last;
   for (unsigned d = unsigned(widest) + 1; d-- > 0;) {
-    const Warp::Told &t = c.warp.fenced[d][lane];
+    const Told &t = c.warp.fenced[d][lane];
     if ((t.seen && t.seen != last.seen) ||
         (t.proxied && t.proxied != last.proxied))
       r.parts.push_back({c.cta.linear, Scope(d), t});
@@ -223,7 +224,7 @@ namespace {
 void tell(Warp &w, unsigned lane, Scope scope, const KnowledgeRef &seen,
           const KnowledgeRef &proxied) {
   for (unsigned d = 0; d <= unsigned(std::min(scope, Scope::Gpu)); ++d) {
-    Warp::Told &told = w.fenced[d][lane];
+    Told &told = w.fenced[d][lane];
     told.seen = w.cta->joiner(told.seen, seen);
     told.proxied = w.cta->joiner(told.proxied, proxied);
   }
@@ -240,7 +241,7 @@ void fence(Context &c, Order order, Scope scope, Reach reach) {
     if (!c.active(lane))
       continue;
     for (unsigned d = 0; isAcquire(order) && d <= farthest; ++d) {
-      Warp::Told &pending = w.pendingAcquire[d][lane];
+      Told &pending = w.pendingAcquire[d][lane];
       w.learn(1u << lane, limited(pending.seen, reach),
               limited(pending.proxied, reach));
       // A restricted fence acquires a part; the rest stays pending.

@@ -2,7 +2,6 @@
 //
 // The launches under way and the numbers of their CTAs.
 #include "runtime/sim/execute/Underway.h"
-#include "runtime/sim/execute/Machine.h"
 #include <algorithm>
 
 namespace act::runtime::sim {

@@ -16,10 +16,7 @@
 // restarts at 0.
 #ifndef ACT_RUNTIME_SIM_EXECUTE_UNDERWAY_H
 #define ACT_RUNTIME_SIM_EXECUTE_UNDERWAY_H
-#include "runtime/sim/arithmetic/Random.h"
-#include "runtime/sim/execute/CtaOrder.h"
-#include "runtime/sim/memory/Clock.h"
-#include "runtime/sim/memory/Shadow.h"
+#include "runtime/sim/execute/Machine.h"
 #include <array>
 #include <atomic>
 #include <memory>
@@ -28,13 +25,6 @@
 #include <vector>
 
 namespace act::runtime::sim {
-
-class Grid;
-
-/// What a release or a fence passes to a thread that acquires it.
-struct Told {
-  KnowledgeRef seen, proxied;
-};
 
 /// What was released to a word of memory: for each CTA and scope, what its
 /// threads published.

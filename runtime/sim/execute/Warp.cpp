@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A warp's fragments: which one runs, and how they split, meet and merge.
-#include "runtime/sim/decode/Specials.h"
 #include "runtime/sim/execute/Machine.h"
+#include "runtime/sim/execute/SpecialValues.h"
 #include "runtime/sim/execute/UndefinedBits.h"
 #include "runtime/sim/program/ControlFlow.h"
 #include <algorithm>
@@ -88,8 +88,7 @@ FrameRef Warp::newFrame(const FunctionCode &function, const FrameRef &caller) {
   for (const FunctionCode::SpecialSlot &s : function.specials) {
     uint32_t bits = 0; // of a predicate
     for (unsigned lane = 0; lane < 32; ++lane) {
-      uint64_t value =
-          valueOf(Special(s.special), *this, *frame, lane) + s.addend;
+      uint64_t value = valueOf(s.special, *this, *frame, lane) + s.addend;
       std::memcpy(frame->registers + s.slot + lane * s.bytes, &value, s.bytes);
       bits |= uint32_t(value != 0) << lane;
     }

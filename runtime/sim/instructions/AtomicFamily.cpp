@@ -8,13 +8,13 @@
 // as stores.
 #include "runtime/sim/arithmetic/AtomicUpdate.h"
 #include "runtime/sim/arithmetic/Numerics.h"
-#include "runtime/sim/decode/Decoder.h"
 #include "runtime/sim/decode/FrameLayout.h"
 #include "runtime/sim/execute/Machine.h"
 #include "runtime/sim/execute/MemoryOrder.h"
 #include "runtime/sim/execute/Sectors.h"
 #include "runtime/sim/instructions/AddressLanes.h"
 #include "runtime/sim/instructions/BulkCopies.h"
+#include "runtime/sim/instructions/Families.h"
 #include <algorithm>
 #include <cmath>
 #include <cstring>

@@ -5,9 +5,9 @@
 // A barrier counts threads. It completes when the expected number has arrived:
 // the given count, or all threads of the CTA that have not exited. A thread
 // that leaves knows everything that the arriving threads published.
-#include "runtime/sim/decode/Decoder.h"
 #include "runtime/sim/execute/Machine.h"
 #include "runtime/sim/execute/MemoryOrder.h"
+#include "runtime/sim/instructions/Families.h"
 #include <algorithm>
 
 namespace act::runtime::sim {
@@ -188,7 +188,7 @@ Step clusterArrive(Context &c, const Instruction &i) {
     }
     for (unsigned lane = 0; lane < 32 && !(i.options & 1); ++lane)
       if (c.active(lane)) {
-        const Warp::Told &told = c.warp.fenced[unsigned(Scope::Cluster)][lane];
+        const Told &told = c.warp.fenced[unsigned(Scope::Cluster)][lane];
         k.clusterSeen.add(told.seen);
         k.clusterProxied.add(told.proxied);
       }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // cp.async.bulk, cp.reduce.async.bulk, their groups, cp.async.bulk.prefetch.
+#include "runtime/sim/execute/Underway.h"
 #include "runtime/sim/instructions/BulkCopies.h"
 #include <algorithm>
 #include <cstring>
@@ -175,20 +176,6 @@ void issue(Context &c, const Instruction &at, unsigned lane, uint64_t bytes,
   c.warp.counters->asyncBytes += bytes;
   c.cta.issue(std::move(op));
   c.eventGlobal();
-}
-
-void Context::checkExit(const Instruction &at) const {
-  if (grid.ctasPerCluster > 1 || !cta.mbarriers.empty()) {
-    Gathering proxied; // unused
-    warp.publish(mask, cta.endSeen, proxied);
-  }
-  for (unsigned lane = 0; lane < 32; ++lane)
-    if (active(lane) && warp.bulkReads[lane] > warp.own[OwnBulkRead][lane]) {
-      report(FindingKind::InvalidOperation, at, lane,
-             "exits while its bulk copies may still read shared memory; wait "
-             "with cp.async.bulk.wait_group first");
-      break;
-    }
 }
 
 std::optional<AtomicOp> takeReduction(Decoder &d) {

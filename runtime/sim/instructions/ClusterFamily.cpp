@@ -12,6 +12,7 @@
 //       a setmaxnreg.inc of 232 at most     232 of the 256 possible
 //     neither                               unknown: setmaxnreg has no effect
 #include "runtime/sim/execute/Machine.h"
+#include "runtime/sim/instructions/Families.h"
 #include "runtime/sim/instructions/Lanes.h"
 #include <algorithm>
 

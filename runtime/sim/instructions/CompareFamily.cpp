@@ -6,6 +6,7 @@
 // and turning it into a result are operations on that word. One table of
 // functions (comparisonOf) covers all source types and relations, for every
 // instruction.
+#include "runtime/sim/instructions/Families.h"
 #include "runtime/sim/instructions/Lanes.h"
 
 namespace act::runtime::sim {

@@ -6,9 +6,9 @@
 // in the caller's and callee's local memory (.param variables are locals) and
 // are copied lane by lane. Functions without a body are those that the CUDA
 // runtime provides; see Builtins.h.
-#include "runtime/sim/decode/Decoder.h"
 #include "runtime/sim/execute/Builtins.h"
 #include "runtime/sim/execute/Machine.h"
+#include "runtime/sim/instructions/Families.h"
 #include <cstring>
 
 namespace act::runtime::sim {

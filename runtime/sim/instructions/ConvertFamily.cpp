@@ -5,6 +5,7 @@
 // A Conversion describes how to convert one number; convertOne does it for any
 // types. Registers may be wider than the types. Type pairs common in kernels
 // have their own handlers, which vectorise.
+#include "runtime/sim/instructions/Families.h"
 #include "runtime/sim/instructions/Lanes.h"
 #include <cmath>
 #if defined(__x86_64__)

@@ -11,11 +11,11 @@
 // arrival publishes to its mbarrier the lane's earlier copies and nothing else
 // that the lane did.
 #include "runtime/sim/arithmetic/Wide.h"
-#include "runtime/sim/decode/Decoder.h"
 #include "runtime/sim/execute/Mbarrier.h"
 #include "runtime/sim/execute/Sectors.h"
 #include "runtime/sim/instructions/AddressLanes.h"
 #include "runtime/sim/instructions/BulkCopies.h"
+#include "runtime/sim/instructions/Families.h"
 #include "runtime/sim/instructions/Lanes.h"
 #include <algorithm>
 #include <cstring>

@@ -3,6 +3,7 @@
 // Arithmetic on f32 and f64 (PTX ISA 9.7.3). Rounding to nearest has a fast
 // form; the other modes share one that reads the instruction's options.
 #include "runtime/sim/arithmetic/Approximate.h"
+#include "runtime/sim/instructions/Families.h"
 #include "runtime/sim/instructions/Lanes.h"
 #include <cmath>
 

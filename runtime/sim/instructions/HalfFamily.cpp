@@ -6,6 +6,7 @@
 // correct because f32 has at least 2 p + 2 bits; products are exact in f32; fma
 // rounds to odd first.
 #include "runtime/sim/arithmetic/Approximate.h"
+#include "runtime/sim/instructions/Families.h"
 #include "runtime/sim/instructions/Lanes.h"
 #include <cmath>
 

@@ -3,6 +3,7 @@
 // Integer arithmetic (PTX ISA 9.7.1) and extended precision (9.7.2). All of it
 // wraps around; nothing traps. Division by zero returns what GPUs do: a
 // quotient of all ones, and the dividend as remainder.
+#include "runtime/sim/instructions/Families.h"
 #include "runtime/sim/instructions/Lanes.h"
 #include <algorithm>
 

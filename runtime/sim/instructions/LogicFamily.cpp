@@ -2,6 +2,7 @@
 //
 // Logic and shifts (PTX ISA 9.7.8), bits and bit fields (9.7.1.14 to 9.7.1.22),
 // prmt (9.7.9.7).
+#include "runtime/sim/instructions/Families.h"
 #include "runtime/sim/instructions/Lanes.h"
 #include <algorithm>
 

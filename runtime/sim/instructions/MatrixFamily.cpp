@@ -6,6 +6,7 @@
 #include "runtime/sim/arithmetic/Wide.h"
 #include "runtime/sim/execute/Sectors.h"
 #include "runtime/sim/instructions/AddressLanes.h"
+#include "runtime/sim/instructions/Families.h"
 #include "runtime/sim/instructions/Lanes.h"
 #include "runtime/sim/instructions/MatrixRegisters.h"
 #include <algorithm>

@@ -143,8 +143,5 @@ inline uint32_t undefinedLanes(const Context &c, const uint32_t *slots,
 /// Reports a warp with missing lanes: the instruction is undefined then.
 void needsWholeWarp(const Context &c, const Instruction &at);
 
-void registerMma(Families &);  // mma
-void registerWmma(Families &); // wmma
-
 } // namespace act::runtime::sim
 #endif

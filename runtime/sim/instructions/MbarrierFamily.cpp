@@ -15,6 +15,7 @@
 #include "runtime/sim/execute/Mbarrier.h"
 #include "runtime/sim/execute/MemoryOrder.h"
 #include "runtime/sim/instructions/AddressLanes.h"
+#include "runtime/sim/instructions/Families.h"
 #include "runtime/sim/instructions/Lanes.h"
 #include <algorithm>
 
@@ -153,7 +154,7 @@ void leave(Context &c, unsigned lane, const Use &t, Mbarrier &m) {
   }
   Gathering unused;
   c.warp.publish(1u << lane, m.relaxedSeen, unused);
-  const Warp::Told &told =
+  const Told &told =
       c.warp.fenced[unsigned(own ? Scope::Cta : Scope::Cluster)][lane];
   seen.add(told.seen);
   proxied.add(told.proxied);
@@ -312,7 +313,7 @@ void acquire(Context &c, const Instruction &at, unsigned lane, const Use &t,
     if (isAcquire(t.order)) {
       w.learn(1u << lane, seen, proxied);
     } else {
-      Warp::Told &pending = w.pendingAcquire[unsigned(distance)][lane];
+      Told &pending = w.pendingAcquire[unsigned(distance)][lane];
       pending.seen = w.cta->joiner(pending.seen, seen);
       pending.proxied = w.cta->joiner(pending.proxied, proxied);
     }

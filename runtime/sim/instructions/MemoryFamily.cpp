@@ -3,13 +3,13 @@
 // ld, ldu, st, prefetch, prefetchu, discard, applypriority, createpolicy.
 //
 // Slots of ld: address base, then results; of st: address base, then values.
-#include "runtime/sim/decode/Decoder.h"
 #include "runtime/sim/decode/FrameLayout.h"
 #include "runtime/sim/execute/Machine.h"
 #include "runtime/sim/execute/MemoryOrder.h"
 #include "runtime/sim/execute/Sectors.h"
 #include "runtime/sim/instructions/AddressLanes.h"
 #include "runtime/sim/instructions/BulkCopies.h"
+#include "runtime/sim/instructions/Families.h"
 #include "runtime/sim/instructions/Lanes.h"
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // mma.sync.aligned.shape.row.col{.satfinite}.d.a.b.c{.op.popc}{.rnd} d, a, b, c
+#include "runtime/sim/instructions/Families.h"
 #include "runtime/sim/instructions/TileRegisters.h"
 #include "runtime/sim/instructions/UndefinedProduct.h"
 #include <algorithm>

@@ -3,6 +3,7 @@
 // mov with its packing and unpacking forms (PTX ISA 9.7.9.3, 9.7.9.4), cvta and
 // isspacep (9.7.9.19, 9.7.9.20).
 #include "runtime/sim/decode/Specials.h"
+#include "runtime/sim/instructions/Families.h"
 #include "runtime/sim/instructions/Lanes.h"
 
 namespace act::runtime::sim {

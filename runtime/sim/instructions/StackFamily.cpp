@@ -3,7 +3,7 @@
 // alloca, stacksave, stackrestore: local memory of dynamic size. Each lane
 // allocates downwards from the end of its local memory. The memory lives until
 // its function returns (ControlFamily.cpp).
-#include "runtime/sim/decode/Decoder.h"
+#include "runtime/sim/instructions/Families.h"
 #include "runtime/sim/instructions/Lanes.h"
 
 namespace act::runtime::sim {

@@ -15,6 +15,7 @@
 #include "runtime/TensorMap.h"
 #include "runtime/sim/execute/MemoryOrder.h"
 #include "runtime/sim/instructions/BulkCopies.h"
+#include "runtime/sim/instructions/Families.h"
 #include <algorithm>
 #include <cstring>
 

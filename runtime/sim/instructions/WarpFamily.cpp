@@ -6,6 +6,7 @@
 // with equal masks exchange values. Several masks occur at once when tiles of a
 // warp run side by side.
 #include "runtime/sim/execute/MemoryOrder.h"
+#include "runtime/sim/instructions/Families.h"
 #include "runtime/sim/instructions/Lanes.h"
 
 namespace act::runtime::sim {

@@ -7,17 +7,10 @@
 // accumulators. wait_group still treats the warpgroup as a unit, as in
 // hardware: it waits until all four warps have committed the group, then knows
 // the reads of all four. Kernels rely on that: one thread of the warpgroup
-// hands the buffer back.
-//
-// Registers: in a frame that has executed a wgmma.fence, Frame::inflight has a
-// word per register:
-//
-//     bits 0..39   group of the last wgmma that uses it, 0: none
-//     bits 40..59  N of that wgmma (the same shape may accumulate again
-//                  without a fence), 0 after a fence
-//     bit 62       used as A, else as accumulator
-//     bit 63       another instruction has used it since the last wgmma.fence
+// hands the buffer back. Inflight.h has the registers that are in use.
 #include "runtime/sim/arithmetic/Wide.h"
+#include "runtime/sim/execute/Inflight.h"
+#include "runtime/sim/instructions/Families.h"
 #include "runtime/sim/instructions/SharedOperand.h"
 #include "runtime/sim/instructions/TileRegisters.h"
 #include "runtime/sim/instructions/UndefinedProduct.h"
@@ -25,12 +18,9 @@
 
 namespace act::runtime::sim {
 
-namespace {
+using namespace inflight;
 
-constexpr uint64_t groupMask = (uint64_t(1) << 40) - 1;
-constexpr uint64_t asA = uint64_t(1) << 62, touched = uint64_t(1) << 63;
-constexpr unsigned shapeShift = 40;
-constexpr uint64_t shapeMask = uint64_t(0xfffff) << shapeShift;
+namespace {
 
 struct Wgmma {
   Extent extent; // m is 64
@@ -124,11 +114,6 @@ private:
     }
   }
 };
-
-/// A register's word in inflight; null if it has none.
-uint64_t *wordOf(Frame &f, uint32_t slot) {
-  return slot / 64 < f.inflight.size() ? &f.inflight[slot / 64] : nullptr;
-}
 
 /// Marks the operation's registers as in use; reports those it may not use.
 void claim(Context &c, const Instruction &at, const Wgmma &p, uint64_t group) {
@@ -514,28 +499,6 @@ void decodeWgmma(Decoder &d) {
 }
 
 } // namespace
-
-/// Called for other instructions that touch a register of some wgmma
-/// (findNearWgmma). It reports an access while the product may still read or
-/// write the register, and notes that a fence is needed before the next wgmma.
-void Context::checkInflight(const Instruction &at) const {
-  auto look = [&](const SlotUse &use) {
-    uint64_t *w = wordOf(frame, use.slot);
-    if (!w)
-      return;
-    if (*w & groupMask) {
-      report(FindingKind::InvalidOperation, at, unsigned(__builtin_ctz(mask)),
-             "uses a register that a pending wgmma still accesses; wait with "
-             "wgmma.wait_group first");
-      *w = 0; // report once
-    }
-    *w |= touched;
-  };
-  for (unsigned i = 0; i < at.readCount; ++i)
-    look(at.reads[i]);
-  for (unsigned i = 0; i < at.writeCount; ++i)
-    look(at.writes[i]);
-}
 
 /// Most instructions use no register of any wgmma. Marking the others once
 /// spares the check at every execution.

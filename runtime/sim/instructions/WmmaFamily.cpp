@@ -2,6 +2,7 @@
 //
 // wmma.load, wmma.store, wmma.mma: moves whole matrices between memory and
 // fragments, whose layout PTX leaves unspecified (Fragments.h).
+#include "runtime/sim/instructions/Families.h"
 #include "runtime/sim/instructions/UndefinedProduct.h"
 #include <algorithm>
 

@@ -23,17 +23,13 @@
 #define ACT_RUNTIME_SIM_MEMORY_SHADOW_H
 #include "runtime/sim/memory/Clock.h"
 #include "runtime/sim/memory/DefinedBytes.h"
+#include "runtime/sim/program/Scope.h"
 #include <cstddef>
 #include <memory>
 #include <mutex>
 #include <vector>
 
 namespace act::runtime::sim {
-
-/// Bits of the instruction index that is stored with an access.
-constexpr unsigned siteBits = 23;
-
-enum class Scope : uint8_t { Cta, Cluster, Gpu, System };
 
 /// How an access is made, as far as race checks depend on it.
 struct Manner {

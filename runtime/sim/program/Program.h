@@ -25,9 +25,8 @@
 // calls Context::define() itself.
 #ifndef ACT_RUNTIME_SIM_PROGRAM_PROGRAM_H
 #define ACT_RUNTIME_SIM_PROGRAM_PROGRAM_H
-#include "runtime/sim/Simulator.h"
-#include "runtime/sim/program/Counters.h"
-#include "runtime/sim/program/Finding.h"
+#include "runtime/sim/program/LaunchRequest.h"
+#include "runtime/sim/program/Special.h"
 #include "runtime/sim/program/Target.h"
 #include "runtime/sim/ptx/Ast.h"
 #include <deque>
@@ -97,8 +96,10 @@ constexpr uint8_t flagByBits = 16;
 constexpr uint8_t flagUpward = 32;
 /// It is no wgmma and uses a register that a wgmma of its function uses.
 constexpr uint8_t flagNearWgmma = 64;
-/// It is in a loop that only polls (CtaOrder.h).
+/// It is in a loop that only polls (PollingLoops.h, CtaOrder.h).
 constexpr uint8_t flagLooks = 8;
+/// Longer loops do more than poll.
+constexpr uint32_t longestPollingLoop = 64; // instructions
 
 /// Where a variable of a function is stored.
 struct Placement {
@@ -119,14 +120,15 @@ inline uint64_t alignTo(uint64_t value, uint64_t align) {
 struct FunctionCode {
   std::string name;
   bool isEntry = false;
-  std::vector<Instruction> code; // ends in an exit that falls off the end
-  uint32_t frameBytes = 0;       // registers, constants, specials
-  uint32_t registerBytes = 0;    // the registers' share, at the start
-  std::vector<std::byte> image;  // initial bytes of the frame behind them
+  std::vector<Instruction> code;       // ends in an exit that falls off the end
+  uint32_t frameBytes = 0;             // registers, constants, specials
+  uint32_t registerBytes = 0;          // the registers' share, at the start
+  std::vector<uint32_t> registerSlots; // as in the tree's registers
+  std::vector<std::byte> image;        // initial bytes of the frame behind them
   /// Special registers to fill in for each frame.
   struct SpecialSlot {
     uint32_t slot;
-    uint16_t special; // decode/Specials.h
+    Special special;
     uint8_t bytes;
     uint64_t addend;
   };
