@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/FatBinary.h"
+#include "runtime/sim/program/Target.h"
 #include <algorithm>
 #include <cstring>
 #include <lz4.h>
@@ -186,4 +187,19 @@ runtime::ptxOf(std::string_view image,
   while (text && !text->empty() && text->back() == '\0')
     text->pop_back();
   return text;
+}
+
+Result<std::string> runtime::simulatorFor(std::string_view image) {
+  auto text = ptxOf(image, [](const PtxTarget &t) {
+    return bool(sim::targetFor(t.sm, t.suffix));
+  });
+  if (!text)
+    return text.error();
+  auto target = ptxTarget(*text);
+  if (!target)
+    return target.error();
+  auto simulated = sim::targetFor(target->sm, target->suffix);
+  if (!simulated)
+    return simulated.error();
+  return "sim:" + simulated->name;
 }

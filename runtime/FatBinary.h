@@ -36,5 +36,9 @@ bool isFatBinary(std::string_view image);
 Result<std::string> ptxOf(std::string_view image,
                           const std::function<bool(const PtxTarget &)> &runs);
 
+/// The lowest simulated device that runs the module, which is PTX or a fat
+/// binary with PTX: "sim:sm_90a".
+Result<std::string> simulatorFor(std::string_view image);
+
 } // namespace act::runtime
 #endif

@@ -3,7 +3,7 @@
 #include "runtime/Executor.h"
 #include "runtime/cuda/CudaExecutor.h"
 #include "runtime/host/HostExecutor.h"
-#include "runtime/sim/SimExecutor.h"
+#include "runtime/sim/device/SimExecutor.h"
 
 using namespace act;
 using namespace act::runtime;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/PtxTarget.h"
-#include "runtime/FatBinary.h"
-#include "runtime/sim/Target.h"
 
 using namespace act;
 using namespace act::runtime;
@@ -42,19 +40,4 @@ Result<PtxTarget> runtime::ptxTarget(std::string_view text) {
   if (t.sm == 0)
     return Error{"the module's .target names no sm_ architecture", ""};
   return t;
-}
-
-Result<std::string> runtime::simulatorFor(std::string_view image) {
-  auto text = ptxOf(image, [](const PtxTarget &t) {
-    return bool(sim::targetFor(t.sm, t.suffix));
-  });
-  if (!text)
-    return text.error();
-  auto target = ptxTarget(*text);
-  if (!target)
-    return target.error();
-  auto simulated = sim::targetFor(target->sm, target->suffix);
-  if (!simulated)
-    return simulated.error();
-  return "sim:" + simulated->name;
 }

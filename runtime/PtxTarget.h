@@ -13,9 +13,6 @@ struct PtxTarget {
 };
 /// The target in the text's `.target` directive.
 Result<PtxTarget> ptxTarget(std::string_view text);
-/// The lowest simulated device that runs the module, which is PTX or a fat
-/// binary with PTX: "sim:sm_90a".
-Result<std::string> simulatorFor(std::string_view image);
 
 } // namespace act::runtime
 #endif

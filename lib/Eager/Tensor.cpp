@@ -3,7 +3,7 @@
 // Handles, impls and storages, and what happens when the last reference to one
 // goes.
 #include "lib/Eager/Tensor.h"
-#include "lib/Eager/Session.h"
+#include "lib/Eager/Log.h"
 #include <algorithm>
 #include <numeric>
 

@@ -4,7 +4,7 @@
 // simulators may be open at once, one for each target of the program's modules.
 // They share memory: what one allocates is registered with the others.
 #include "runtime/capi/MgpuDevice.h"
-#include "runtime/PtxTarget.h"
+#include "runtime/FatBinary.h"
 #include <atomic>
 #include <charconv>
 #include <cstdio>

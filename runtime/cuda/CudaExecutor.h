@@ -13,35 +13,16 @@
 #ifndef ACT_RUNTIME_CUDA_CUDAEXECUTOR_H
 #define ACT_RUNTIME_CUDA_CUDAEXECUTOR_H
 #include "runtime/Executor.h"
-#include "runtime/cuda/CudaDriver.h"
+#include "runtime/cuda/CudaContext.h"
 #include <map>
 #include <mutex>
 #include <tuple>
 
 namespace act::runtime::cuda {
 
-/// Makes the context current during its lifetime.
-class CurrentContext {
-public:
-  CurrentContext(const CudaDriver &driver, CUcontext context)
-      : driver(driver), result(driver.cuCtxPushCurrent(context)) {}
-  ~CurrentContext() {
-    if (result == 0)
-      driver.cuCtxPopCurrent(nullptr);
-  }
-  CurrentContext(const CurrentContext &) = delete;
-  Status status() const {
-    return driver.check(result, "make the CUDA context current");
-  }
-
-private:
-  const CudaDriver &driver;
-  CUresult result;
-};
-
 class CudaImage; // a module loaded by the driver
 
-class CudaExecutor : public Executor {
+class CudaExecutor : public Executor, private CudaContext {
 public:
   /// `name` is the full name, such as "cuda:0".
   static Result<std::shared_ptr<Executor>> open(const std::string &name);
@@ -67,16 +48,12 @@ public:
   bool runsPtx() const override { return true; }
   Result<TensorMap> encodeTensorMap(const TiledTensor &tensor) override;
 
-  const CudaDriver &driver;
-  CUcontext context = nullptr;
-
 private:
-  explicit CudaExecutor(const CudaDriver &driver) : driver(driver) {}
+  explicit CudaExecutor(const CudaDriver &driver) : CudaContext{driver} {}
   Status openCard(int ordinal, const std::string &name);
   Result<void *> remember(CUresult result, CUdeviceptr p, uint64_t bytes);
 
   CUdevice device = 0;
-  DeviceInfo facts;
   struct Block {
     uint64_t bytes;
     enum { Ours, Adopted, Registered } kind;

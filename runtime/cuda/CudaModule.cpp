@@ -65,7 +65,7 @@ Status CudaKernel::allowCluster(const CudaDriver &driver, uint64_t blocks) {
 
 // The driver reads PTX up to a zero byte; a machine-code image knows its size.
 Result<std::shared_ptr<CudaImage>>
-CudaImage::load(const CudaExecutor &device, const void *data, size_t bytes) {
+CudaImage::load(const CudaContext &device, const void *data, size_t bytes) {
   std::string text(static_cast<const char *>(data), bytes); // ends in zero
   char log[16384] = {0};
   int options[] = {jitErrorLog, jitErrorLogBytes};

@@ -2,7 +2,10 @@
 #ifndef ACT_RUNTIME_CUDA_CUDAMODULE_H
 #define ACT_RUNTIME_CUDA_CUDAMODULE_H
 #include "runtime/LaunchRules.h"
-#include "runtime/cuda/CudaExecutor.h"
+#include "runtime/cuda/CudaContext.h"
+#include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 
 namespace act::runtime::cuda {
@@ -29,7 +32,7 @@ private:
 class CudaImage {
 public:
   static Result<std::shared_ptr<CudaImage>>
-  load(const CudaExecutor &device, const void *data, size_t bytes);
+  load(const CudaContext &device, const void *data, size_t bytes);
   ~CudaImage();
   Result<Kernel *> kernel(const std::string &symbol);
   Result<Module::Variable> variable(const std::string &symbol);
@@ -37,7 +40,7 @@ public:
   bool contains(uintptr_t address, uint64_t bytes);
 
 private:
-  CudaImage(const CudaExecutor &device, CUmodule module)
+  CudaImage(const CudaContext &device, CUmodule module)
       : driver(device.driver), context(device.context), module(module) {}
   const CudaDriver &driver;
   const CUcontext context;

@@ -14,7 +14,7 @@ static CUdeviceptr pointer(const void *p) {
 
 // ---- Events -----------------------------------------------------------------
 
-Result<std::unique_ptr<Event>> CudaEvent::create(CudaExecutor &device) {
+Result<std::unique_ptr<Event>> CudaEvent::create(CudaContext &device) {
   CurrentContext current(device.driver, device.context);
   if (auto s = current.status(); !s)
     return s.error();
@@ -52,7 +52,7 @@ Result<double> CudaEvent::elapsedSince(Event &start) {
 
 // ---- Streams ----------------------------------------------------------------
 
-Result<std::unique_ptr<Stream>> CudaStream::create(CudaExecutor &device) {
+Result<std::unique_ptr<Stream>> CudaStream::create(CudaContext &device) {
   CurrentContext current(device.driver, device.context);
   if (auto s = current.status(); !s)
     return s.error();
@@ -137,7 +137,7 @@ static Result<std::vector<void *>> parameterPointers(const CudaKernel &k,
 Status CudaStream::launch(Kernel &kernel, const LaunchShape &shape,
                           const Arguments &arguments) {
   auto &k = static_cast<CudaKernel &>(kernel);
-  if (auto s = checkLaunch(device.info(), k.facts, shape); !s)
+  if (auto s = checkLaunch(device.facts, k.facts, shape); !s)
     return s;
   auto pointers = parameterPointers(k, arguments);
   if (!pointers)
@@ -238,14 +238,14 @@ Status CudaStream::callback(std::function<void()> function) {
 namespace {
 class CudaGraph : public Graph {
 public:
-  CudaGraph(CudaExecutor &device, CUgraphExec graph)
+  CudaGraph(CudaContext &device, CUgraphExec graph)
       : device(device), graph(graph) {}
   ~CudaGraph() override {
     CurrentContext current(device.driver, device.context);
     if (current.status())
       device.driver.cuGraphExecDestroy(graph);
   }
-  CudaExecutor &device;
+  CudaContext &device;
   const CUgraphExec graph;
 };
 } // namespace

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #ifndef ACT_RUNTIME_CUDA_CUDASTREAM_H
 #define ACT_RUNTIME_CUDA_CUDASTREAM_H
-#include "runtime/cuda/CudaExecutor.h"
+#include "runtime/cuda/CudaContext.h"
 #include <atomic>
 
 namespace act::runtime::cuda {
 
 class CudaEvent : public Event {
 public:
-  static Result<std::unique_ptr<Event>> create(CudaExecutor &device);
+  static Result<std::unique_ptr<Event>> create(CudaContext &device);
   ~CudaEvent() override;
   Status synchronize() override;
   Result<double> elapsedSince(Event &start) override;
 
 private:
   friend class CudaStream;
-  CudaEvent(CudaExecutor &device, CUevent event)
+  CudaEvent(CudaContext &device, CUevent event)
       : device(device), event(event) {}
-  CudaExecutor &device;
+  CudaContext &device;
   const CUevent event;
   std::atomic<bool> recorded{false};
 };
 
 class CudaStream : public Stream {
 public:
-  static Result<std::unique_ptr<Stream>> create(CudaExecutor &device);
+  static Result<std::unique_ptr<Stream>> create(CudaContext &device);
   ~CudaStream() override;
   Status copy(void *to, const void *from, uint64_t bytes,
               Direction direction) override;
@@ -43,9 +43,9 @@ public:
   Status launch(Graph &graph) override;
 
 private:
-  CudaStream(CudaExecutor &device, CUstream stream)
+  CudaStream(CudaContext &device, CUstream stream)
       : device(device), driver(device.driver), stream(stream) {}
-  CudaExecutor &device;
+  CudaContext &device;
   const CudaDriver &driver;
   const CUstream stream;
 };

@@ -3,10 +3,11 @@
 // Modules and launches: from PTX text to a program with its variables, and from
 // a request to a grid. Grid.cpp runs the launch.
 #include "runtime/sim/Simulator.h"
-#include "runtime/sim/Machine.h"
-#include "runtime/sim/Mbarrier.h"
-#include "runtime/sim/Program.h"
-#include "runtime/sim/decode/Decoder.h"
+#include "runtime/sim/execute/Machine.h"
+#include "runtime/sim/execute/Mbarrier.h"
+#include "runtime/sim/execute/Underway.h"
+#include "runtime/sim/instructions/Families.h"
+#include "runtime/sim/program/Program.h"
 #include "runtime/sim/ptx/Parser.h"
 #include <algorithm>
 #include <cstring>
@@ -135,7 +136,7 @@ Result<std::unique_ptr<LoadedModule>> Simulator::load(std::string_view text,
   if (!placed)
     return placed.error();
   // The module owns its variables by now, so a failure frees them.
-  if (Status s = Decoder::decode(*module->program()); !s)
+  if (Status s = decodeModule(*module->program()); !s)
     return s.error();
   return module;
 }
@@ -234,6 +235,7 @@ Result<std::shared_ptr<Launch>> Simulator::begin(const LoadedModule &module,
   grid.request = request;
   grid.options = &options;
   grid.underway = underway.get();
+  grid.globalEvents = &underway->events;
   grid.memory = &space;
   grid.target = &machine;
   grid.warpsPerCta = uint32_t((threads + 31) / 32);

@@ -4,8 +4,8 @@
 // instruction set has, and the peak rates of one named card.
 //
 // The compiler asks this table and no other. The simulator has numbers of its
-// own (runtime/sim/Target.h), because it judges what the compiler makes;
-// test/runtime/sim/TargetTest.cpp says where the two agree.
+// own (runtime/sim/program/Target.h), because it judges what the compiler
+// makes; test/runtime/sim/TargetTest.cpp says where the two agree.
 #ifndef ACT_TARGET_TARGET_H
 #define ACT_TARGET_TARGET_H
 #include "act/Result.h"

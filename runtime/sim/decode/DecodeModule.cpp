@@ -2,11 +2,10 @@
 //
 // Turns a tree into a Program: places the variables of functions, then finds
 // the handler of each instruction.
-#include "runtime/sim/CtaOrder.h"
-#include "runtime/sim/Shadow.h"
 #include "runtime/sim/decode/Decoder.h"
 #include "runtime/sim/decode/FrameLayout.h"
 #include "runtime/sim/decode/Guesses.h"
+#include "runtime/sim/decode/PollingLoops.h"
 #include "runtime/sim/decode/RegisterPressure.h"
 #include "runtime/sim/decode/SharedLayout.h"
 #include <algorithm>
@@ -17,38 +16,6 @@ using ptx::Space;
 using ptx::Type;
 
 namespace {
-
-/// Handlers by the instruction's root. Roots that name unrelated operations by
-/// type ("add" of integers and of floats) have one entry for each class:
-/// "add/int", "add/float", "add/half".
-const Families &families() {
-  static const Families all = [] {
-    Families f;
-    registerControl(f);
-    registerMove(f);
-    registerInteger(f);
-    registerFloat(f);
-    registerHalf(f);
-    registerConvert(f);
-    registerCompare(f);
-    registerLogic(f);
-    registerWarp(f);
-    registerMemory(f);
-    registerAtomic(f);
-    registerBarrier(f);
-    registerMatrix(f);
-    registerMma(f);
-    registerWmma(f);
-    registerWgmma(f);
-    registerMbarrier(f);
-    registerCopy(f);
-    registerTensorMap(f);
-    registerCluster(f);
-    registerStack(f);
-    return f;
-  }();
-  return all;
-}
 
 /// The class of the first type in the spelling. A spelling without one is
 /// looked up as an integer.
@@ -83,17 +50,18 @@ uint32_t firstVersion(uint32_t sm, char suffix) {
   return 0;
 }
 
-Decode familyOf(const ptx::Instruction &instruction) {
-  auto it = families().find(instruction.root);
-  if (it == families().end())
-    it = families().find(instruction.root + typeClass(instruction));
-  return it == families().end() ? nullptr : it->second;
-}
-
 } // namespace
 
 struct ProgramDecoder {
   Program &program;
+  const Families &families;
+
+  Decode familyOf(const ptx::Instruction &instruction) const {
+    auto it = families.find(instruction.root);
+    if (it == families.end())
+      it = families.find(instruction.root + typeClass(instruction));
+    return it == families.end() ? nullptr : it->second;
+  }
 
   Error at(const ptx::Location &where, const std::string &message) const {
     return {message, program.name + ":" + std::to_string(where.line)};
@@ -255,17 +223,16 @@ struct ProgramDecoder {
     end.location =
         f.instructions.empty() ? f.location : f.instructions.back().location;
     start(end);
-    families().at("ret")(d);
+    families.at("ret")(d);
     finish();
     layout.finish(code);
-    findNearWgmma(code);
     if (f.isEntry)
       code.kernel.registers = registerPressure(f, code);
     return ok();
   }
 };
 
-Status Decoder::decode(Program &program) {
+Status Decoder::decode(Program &program, const Families &families) {
   const ptx::Module &tree = *program.tree;
   uint32_t version = tree.versionMajor * 10 + tree.versionMinor;
   // Older versions have features that no supported target has any more.
@@ -281,7 +248,7 @@ Status Decoder::decode(Program &program) {
             std::to_string(tree.versionMajor) + "." +
             std::to_string(tree.versionMinor),
         program.name};
-  ProgramDecoder decoder{program};
+  ProgramDecoder decoder{program, families};
   for (const ptx::Function &f : tree.functions)
     if (f.isEntry && !f.hasBody && !f.isExtern)
       return decoder.at(f.location, "kernel '" + f.name + "' has no body");
@@ -299,30 +266,6 @@ Status Decoder::decode(Program &program) {
           !s)
         return s;
   return ok();
-}
-
-Site Program::site(uint32_t index) const {
-  Site s;
-  if (index >= sites.size())
-    return s;
-  const ptx::Location &l = sites[index];
-  s.ptxLine = l.line;
-  if (l.file < tree->files.size())
-    s.sourceFile = tree->files[l.file];
-  s.sourceLine = l.sourceLine;
-  s.spelling = spellings[index];
-  return s;
-}
-
-std::string Program::registerAt(const FunctionCode &function,
-                                uint32_t slot) const {
-  const ptx::Function &f =
-      tree->functions[size_t(&function - functions.data())];
-  FrameLayout layout(f);
-  for (uint32_t r = 0; r < f.registers.size(); ++r)
-    if (layout.registerSlot(r) == slot)
-      return f.registers[r].name;
-  return "";
 }
 
 } // namespace act::runtime::sim

@@ -2,8 +2,8 @@
 //
 // Decodes the words of an instruction into its handler.
 //
-// Instructions are grouped into families, one file each (decode/XFamily.cpp). A
-// family registers its roots and decodes them:
+// Instructions are grouped into families, one file each
+// (instructions/XFamily.cpp). A family registers its roots and decodes them:
 //
 //     // fma{.rnd}{.ftz}{.sat}.type
 //     static void decodeFma(Decoder &d) {
@@ -22,10 +22,10 @@
 #ifndef ACT_RUNTIME_SIM_DECODE_DECODER_H
 #define ACT_RUNTIME_SIM_DECODE_DECODER_H
 #include "act/Result.h"
-#include "runtime/sim/Numerics.h"
-#include "runtime/sim/Program.h"
-#include "runtime/sim/Shadow.h"
+#include "runtime/sim/arithmetic/Numerics.h"
 #include "runtime/sim/decode/Specials.h"
+#include "runtime/sim/program/Program.h"
+#include "runtime/sim/program/Scope.h"
 #include <initializer_list>
 #include <map>
 #include <string>
@@ -169,7 +169,7 @@ public:
   bool failed() const { return hasFailed; }
 
   /// Decodes program.tree, the whole module.
-  static Status decode(Program &program);
+  static Status decode(Program &program, const Families &families);
 
 private:
   friend struct ProgramDecoder;
@@ -197,41 +197,6 @@ private:
   uint32_t immediateSlot(const ptx::Operand &operand, ptx::Type type);
   void finish(); // reports leftover modifiers and operands
 };
-
-// One per file in decode/.
-void registerControl(Families &); // bra, brx, call, ret, exit, trap, brkpt,
-                                  // nanosleep, pragma-likes
-void registerMove(Families &);    // mov, cvta, isspacep, selp, slct, set-like
-                                  // moves, vectors pack/unpack
-void registerStack(Families &);   // alloca, stacksave, stackrestore
-void registerInteger(
-    Families &); // add ... mad24, sad, abs, neg, min, max, addc, dp4a, bit ops
-void registerFloat(Families &);   // f32, f64: add ... fma, div, sqrt, rcp, ex2,
-                                  // lg2, sin, cos, tanh, testp, copysign
-void registerHalf(Families &);    // f16(x2), bf16(x2); roots shared with Float
-                                  // dispatch on the type
-void registerConvert(Families &); // cvt, cvt.pack
-void registerCompare(Families &); // set, setp, selp, slct
-void registerLogic(Families &); // and, or, xor, not, cnot, shl, shr, shf, lop3,
-                                // prmt, bfe, bfi ...
-void registerWarp(Families &);  // shfl, vote, match, redux, elect, activemask
-void registerMemory(
-    Families &); // ld, ldu, st, prefetch, applypriority, discard, createpolicy
-void registerAtomic(Families &);  // atom, red, fence, membar
-void registerBarrier(Families &); // bar, barrier, barrier.cluster
-void registerMatrix(Families &);  // ldmatrix, stmatrix, movmatrix
-void registerMma(Families &);     // mma
-void registerWmma(Families &);    // wmma
-void registerWgmma(Families &);   // wgmma
-void registerCopy(
-    Families &); // cp.async, cp.async.bulk, cp.reduce, st.bulk, prefetch.tensor
-void registerTensorMap(Families &); // tensormap.replace, cp_fenceproxy
-void registerMbarrier(Families &);  // mbarrier.*
-void registerCluster(
-    Families &); // mapa, getctarank, setmaxnreg, griddepcontrol
-
-/// Sets flagNearWgmma in a function's code.
-void findNearWgmma(FunctionCode &function);
 
 } // namespace act::runtime::sim
 #endif

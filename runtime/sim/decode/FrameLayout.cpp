@@ -47,6 +47,7 @@ uint32_t FrameLayout::special(Special which, unsigned bytes, uint64_t addend) {
 void FrameLayout::finish(FunctionCode &code) {
   code.registerBytes = registerBytes;
   code.frameBytes = end;
+  code.registerSlots = slots;
   code.image.assign(end - registerBytes, std::byte(0));
   for (auto &[key, slot] : constants) {
     std::byte *at = code.image.data() + (slot - registerBytes);
@@ -60,7 +61,7 @@ void FrameLayout::finish(FunctionCode &code) {
   }
   for (auto &[key, slot] : specials) {
     auto [which, bytes, addend] = key;
-    code.specials.push_back({slot, uint16_t(which), uint8_t(bytes), addend});
+    code.specials.push_back({slot, which, uint8_t(bytes), addend});
   }
 }
 

@@ -3,8 +3,7 @@
 // Assigns slots to the registers, constants and specials of a function.
 #ifndef ACT_RUNTIME_SIM_DECODE_FRAMELAYOUT_H
 #define ACT_RUNTIME_SIM_DECODE_FRAMELAYOUT_H
-#include "runtime/sim/Program.h"
-#include "runtime/sim/decode/Specials.h"
+#include "runtime/sim/program/Program.h"
 #include <map>
 #include <tuple>
 

@@ -2,7 +2,7 @@
 //
 // Live registers by the usual backward analysis over basic blocks.
 #include "runtime/sim/decode/RegisterPressure.h"
-#include "runtime/sim/decode/ControlFlow.h"
+#include "runtime/sim/program/ControlFlow.h"
 #include <algorithm>
 #include <set>
 

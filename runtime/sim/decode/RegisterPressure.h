@@ -4,7 +4,7 @@
 // needs. An assembler reschedules and rounds up, so its count differs.
 #ifndef ACT_RUNTIME_SIM_DECODE_REGISTERPRESSURE_H
 #define ACT_RUNTIME_SIM_DECODE_REGISTERPRESSURE_H
-#include "runtime/sim/Program.h"
+#include "runtime/sim/program/Program.h"
 
 namespace act::runtime::sim {
 

@@ -8,7 +8,7 @@
 #ifndef ACT_RUNTIME_SIM_DECODE_SHAREDLAYOUT_H
 #define ACT_RUNTIME_SIM_DECODE_SHAREDLAYOUT_H
 #include "act/Result.h"
-#include "runtime/sim/Program.h"
+#include "runtime/sim/program/Program.h"
 
 namespace act::runtime::sim {
 

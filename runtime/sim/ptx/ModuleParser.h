@@ -28,7 +28,7 @@ public:
   Result<std::unique_ptr<Module>> run();
 
 private:
-  // Tokens (Parser.cpp)
+  // Tokens (ModuleParser.cpp)
   void advance();
   const Token &peek();
   bool accept(std::string_view symbol);
@@ -41,7 +41,7 @@ private:
   bool parseCount(uint64_t &value, const char *what, uint64_t most);
   Location here() const;
 
-  // Module directives (Parser.cpp)
+  // Module directives (ModuleParser.cpp)
   bool parseVersion();
   bool parseTarget();
   bool addTargetOption(const Token &at, std::string_view word);

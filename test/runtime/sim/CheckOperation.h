@@ -10,7 +10,7 @@
 // Results are compared bit by bit. The operands are called a, b, c, e.
 #ifndef ACT_TEST_RUNTIME_SIM_CHECKOPERATION_H
 #define ACT_TEST_RUNTIME_SIM_CHECKOPERATION_H
-#include "runtime/sim/Random.h"
+#include "runtime/sim/arithmetic/Random.h"
 #include "test/runtime/sim/RunSnippet.h"
 #include <cmath>
 #include <functional>

@@ -2,7 +2,7 @@
 //
 // Knowledge of a warp's lanes (Clock.h) against a model: a set of epochs for
 // each lane.
-#include "runtime/sim/Clock.h"
+#include "runtime/sim/memory/Clock.h"
 #include <gtest/gtest.h>
 #include <map>
 #include <random>

@@ -2,7 +2,7 @@
 //
 // setp, set, selp, slct. Comparisons are judged by an order of three signs:
 // less, equal, greater, or none of them for NaN.
-#include "runtime/sim/Numerics.h"
+#include "runtime/sim/arithmetic/Numerics.h"
 #include "test/runtime/sim/CheckOperation.h"
 
 using namespace act::runtime::sim;

@@ -3,7 +3,7 @@
 // cvt. Rounding as such is checked in NumericsTest; here it is that every pair
 // of types is converted, saturated, flushed and extended as 9.7.9.21 says. The
 // oracle computes in long double, which holds every number of every type.
-#include "runtime/sim/Numerics.h"
+#include "runtime/sim/arithmetic/Numerics.h"
 #include "test/runtime/sim/CheckOperation.h"
 #include <algorithm>
 #include <cfenv>

@@ -3,8 +3,8 @@
 // Small kernels that are wrong, each beside one that is right: the wrong one
 // has the finding it should have, whatever the order that the seed draws, and
 // the right one has none.
-#include "runtime/sim/Program.h"
 #include "runtime/sim/Simulator.h"
+#include "runtime/sim/program/Program.h"
 #include "test/runtime/TestName.h"
 #include <cstring>
 #include <gtest/gtest.h>

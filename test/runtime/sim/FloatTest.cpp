@@ -2,7 +2,7 @@
 //
 // f32 and f64. Exact instructions are compared with the machine's arithmetic in
 // the rounding mode of the instruction; approximations with their bounds.
-#include "runtime/sim/Approximate.h"
+#include "runtime/sim/arithmetic/Approximate.h"
 #include "test/runtime/sim/CheckOperation.h"
 #include "test/runtime/sim/RunKernel.h"
 #include <algorithm>

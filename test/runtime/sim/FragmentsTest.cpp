@@ -3,8 +3,8 @@
 // Each layout as the PTX ISA gives it: section by section, the row and column
 // of element i of a lane, copied down from the text or read off the figure; the
 // code under test goes the other way and knows one rule for all.
-#include "runtime/sim/Fragments.h"
-#include "runtime/sim/decode/MatrixRegisters.h"
+#include "runtime/sim/layout/Fragments.h"
+#include "runtime/sim/instructions/MatrixRegisters.h"
 #include <functional>
 #include <gtest/gtest.h>
 #include <set>

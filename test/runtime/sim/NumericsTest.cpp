@@ -4,8 +4,8 @@
 // list of all numbers of the format, made by ldexp from its definition, and a
 // search for a number's two neighbours in it. Directed arithmetic is checked
 // against the machine's, with its rounding mode set.
-#include "runtime/sim/Numerics.h"
-#include "runtime/sim/Random.h"
+#include "runtime/sim/arithmetic/Numerics.h"
+#include "runtime/sim/arithmetic/Random.h"
 #include <algorithm>
 #include <cfenv>
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Wavefronts and sectors of drawn accesses against a count by the definition.
-#include "runtime/sim/Sectors.h"
+#include "runtime/sim/execute/Sectors.h"
 #include <gtest/gtest.h>
 #include <map>
 #include <random>

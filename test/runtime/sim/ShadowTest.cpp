@@ -3,7 +3,7 @@
 // Shadow::accessLanes() against Shadow::access(), lane by lane: what the fast
 // path takes for free of conflicts is, and what it records is found by later
 // accesses as if each lane had been recorded alone.
-#include "runtime/sim/Shadow.h"
+#include "runtime/sim/memory/Shadow.h"
 #include <array>
 #include <gtest/gtest.h>
 #include <random>

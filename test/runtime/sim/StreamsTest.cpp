@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Kernels of different streams that wait for each other, on a simulated device.
-#include "runtime/sim/SimExecutor.h"
 #include "runtime/sim/Simulator.h"
+#include "runtime/sim/device/SimExecutor.h"
 #include <cstring>
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 //
 // Swizzles and shared-memory descriptors against the layouts that the PTX ISA
 // draws (9.7.15.5.1.2): pictures of chunk numbers, and its worked examples.
-#include "runtime/sim/SharedDescriptor.h"
+#include "runtime/sim/layout/SharedDescriptor.h"
 #include <gtest/gtest.h>
 #include <set>
 

@@ -2,7 +2,7 @@
 //
 // The compiler's table of GPUs beside the simulator's own numbers: they agree,
 // but for what each entry below says.
-#include "runtime/sim/Target.h"
+#include "runtime/sim/program/Target.h"
 #include "act/Target/Target.h"
 #include <gtest/gtest.h>
 

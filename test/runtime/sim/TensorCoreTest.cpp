@@ -4,7 +4,7 @@
 // were published of each architecture; never further from the true sum than
 // truncation allows; and bit for bit what a slow, literal reading of the model
 // gives (integers of 128 bits, one output at a time).
-#include "runtime/sim/ProductTile.h"
+#include "runtime/sim/arithmetic/ProductTile.h"
 #include <cmath>
 #include <gtest/gtest.h>
 #include <vector>

@@ -3,9 +3,9 @@
 // wgmma: every type, both orders, every swizzle, A from registers and from
 // shared memory, each element beside the product of the matrices laid out
 // plainly (which TensorCoreTest compares with the model).
-#include "runtime/sim/Random.h"
-#include "runtime/sim/SharedDescriptor.h"
-#include "runtime/sim/TensorCore.h"
+#include "runtime/sim/arithmetic/Random.h"
+#include "runtime/sim/arithmetic/TensorCore.h"
+#include "runtime/sim/layout/SharedDescriptor.h"
 #include "test/runtime/sim/RunKernel.h"
 #include <gtest/gtest.h>
 
