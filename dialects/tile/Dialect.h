@@ -30,6 +30,10 @@ struct SharedMemory : mlir::SideEffects::Resource::Base<SharedMemory> {
   llvm::StringRef getName() override { return "SharedMemory"; }
 };
 
+/// All blocks of the op have one layout.
+template <typename Op>
+class OneLayout : public mlir::OpTrait::TraitBase<Op, OneLayout> {};
+
 /// The strides of a dense tensor whose last dimension is contiguous; kDynamic
 /// to the left of a dynamic size.
 llvm::SmallVector<int64_t> rowMajorStrides(llvm::ArrayRef<int64_t> shape);
@@ -69,6 +73,10 @@ unsigned indexBits(mlir::Operation *kernel);
 
 /// Whether an operand or result of the op is a block.
 bool touchesBlocks(mlir::Operation *op);
+
+/// Whether all blocks of the op, operands and results, have one layout: in an
+/// elementwise op of any dialect, and in a scan.
+bool hasOneLayout(mlir::Operation *op);
 
 /// The kernel argument that a view refers to.
 mlir::Value memoryOf(mlir::Value view);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which products of blocks there are: element types, accumulators, shapes.
+// Which products of blocks there are: element types, accumulators, shapes; and
+// the fragments that tensor cores take.
+#include "act/Layout/Mma.h"
 #include "dialects/tile/ShapeCheck.h"
 
 using namespace mlir;
 using namespace act::tile;
+using act::layout::Distributed;
 
 static bool isF8(Type type) {
   return isa<Float8E4M3FNType, Float8E5M2Type>(type);
@@ -84,4 +87,42 @@ LogicalResult DotOp::verify() {
       return failure();
   }
   return success();
+}
+
+static int64_t warpsAlong(const Distributed &l, unsigned dim) {
+  int64_t warps = 1;
+  for (const act::layout::Digit &digit : l.warps())
+    if (digit.dimension() == dim)
+      warps *= digit.extent;
+  return warps;
+}
+
+act::Result<Distributed> DotOp::factorLayout(OpOperand &factor,
+                                             const Distributed &acc) {
+  int64_t bits = isInParts() ? 16 : getA().getType().getElementTypeBitWidth();
+  auto fragment = factor.getOperandNumber() == 0 ? act::layout::mmaOperandA
+                                                 : act::layout::mmaOperandB;
+  return fragment(cast<RankedTensorType>(factor.get().getType()).getShape(),
+                  warpsAlong(acc, 0), warpsAlong(acc, 1), bits);
+}
+
+// The accumulator stays where it is. A thread holds the `within` bounds of the
+// rows that it has accumulators of.
+std::optional<Distributed> DotOp::operandLayout(OpOperand &operand,
+                                                const Distributed &acc) {
+  unsigned i = operand.getOperandNumber();
+  if (i >= 2)
+    return i == 2 ? acc : acc.dropped(1);
+  if (auto l = factorLayout(operand, acc))
+    return *l;
+  return std::nullopt;
+}
+std::optional<Distributed> DotOp::resultLayout(OpOperand &operand,
+                                               const Distributed &l) {
+  return operand.getOperandNumber() == 2 ? std::optional(l) : std::nullopt;
+}
+// Fragments of a and b come by conversions, which tile-stage-loads turns into a
+// ring in shared memory.
+bool DotOp::takesSuggestion(OpOperand &operand) {
+  return operand.getOperandNumber() >= 2;
 }

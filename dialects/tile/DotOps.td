@@ -2,7 +2,8 @@
 // Matrix products.
 include "dialects/tile/OpBase.td"
 
-def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
+def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>,
+    Tile_Layouts<["operandLayout", "resultLayout", "takesSuggestion"]>]> {
   let summary = "a matrix product added to an accumulator";
   let description = [{
     result[m, n] = acc[m, n] + sum over k of a[m, k] * b[k, n].
@@ -49,6 +50,10 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
     /// Whether tensor cores multiply bf16 parts of the operands: those of f32
     /// with a precision other than tf32.
     bool isInParts();
+    /// The layout of `a` or `b` for an accumulator of this layout; fails where
+    /// instructions have no such k.
+    ::act::Result<::act::layout::Distributed> factorLayout(::mlir::OpOperand &factor,
+        const ::act::layout::Distributed &acc);
     /// For each row, the first k that is summed and the one after the last.
     ::mlir::Value getLow() { return getWithin()[0]; }
     ::mlir::Value getHigh() { return getWithin()[1]; }

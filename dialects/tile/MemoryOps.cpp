@@ -6,6 +6,10 @@
 using namespace mlir;
 using namespace act::tile;
 
+Value LoadOp::getAccessed() { return getResult(); }
+Value StoreOp::getAccessed() { return getValue(); }
+Value AtomicAddOp::getAccessed() { return getValue(); }
+
 void BlockText::addNames(OperationState &state) const {
   auto isName = [](Attribute name) { return !cast<StringAttr>(name).empty(); };
   if (llvm::any_of(names, isName))

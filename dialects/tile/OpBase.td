@@ -23,6 +23,12 @@ def Tile_BlockOrScalar : AnyTypeOf<[Tile_Block, Tile_Scalar]>;
 def Tile_Index : AnyTypeOf<[Index, I32, I64, 1DTensorOf<[I32, I64]>]>;
 
 def Tile_BlockAccess : DeclareOpInterfaceMethods<Tile_BlockAccessOpInterface>;
+// The op has layouts that depend on each other, and defines these methods.
+class Tile_Layouts<list<string> methods> : DeclareOpInterfaceMethods<Tile_LayoutOpInterface, methods>;
+// All blocks of the op have one layout, though it is not an elementwise op.
+def Tile_OneLayout : NativeOpTrait<"OneLayout"> {
+  let cppNamespace = "::act::tile";
+}
 // The op tells range analysis the range of its results.
 def KnowsRange
     : DeclareOpInterfaceMethods<InferIntRangeInterface, ["inferResultRanges"]>;

@@ -300,6 +300,10 @@ bool act::tile::touchesBlocks(Operation *op) {
          llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
 }
 
+bool act::tile::hasOneLayout(Operation *op) {
+  return op->hasTrait<OpTrait::Elementwise>() || op->hasTrait<OneLayout>();
+}
+
 // Whether the op has all the flags that let tile-simplify-math approximate it.
 bool act::tile::mayApproximate(Operation *op) {
   auto math = dyn_cast<arith::ArithFastMathInterface>(op);

@@ -87,6 +87,11 @@ LogicalResult PrintOp::verify() {
   return success();
 }
 
+// A printed line has the elements of one thread. A print must not change the
+// kernel around it, so it suggests nothing.
+bool PrintOp::operandsDecide() { return true; }
+bool PrintOp::takesSuggestion(OpOperand &) { return false; }
+
 // A kernel or its lowered form: lowering keeps the attributes.
 static LogicalResult verifyPlace(Operation *op, StringRef name) {
   auto kernel = dyn_cast<gpu::GPUFuncOp>(op);

@@ -61,7 +61,7 @@ def Tile_BlockSizeOp : Tile_Op<"block_size", [Pure, NamesResults]> {
   }]>];
 }
 
-def Tile_PhiloxOp : Tile_Op<"philox", [Pure]> {
+def Tile_PhiloxOp : Tile_Op<"philox", [Pure, Tile_OneLayout]> {
   let summary = "random bits that are a function of a position";
   let description = [{
     Philox4x32-10 (Salmon et al. 2011), as `act.dropout` uses it. The key is the
@@ -99,7 +99,7 @@ def Tile_AssertOp : Tile_Op<"assert", [MemoryEffects<[MemWrite]>]> {
   let hasCanonicalizeMethod = 1;
 }
 
-def Tile_PrintOp : Tile_Op<"print", [MemoryEffects<[MemWrite]>]> {
+def Tile_PrintOp : Tile_Op<"print", [MemoryEffects<[MemWrite]>, Tile_Layouts<["operandsDecide", "takesSuggestion"]>]> {
   let summary = "prints values from a kernel";
   let description = [{
     Every program prints `format` once per element, in any order, with a value for

@@ -232,6 +232,14 @@ template <typename Op> static LogicalResult verifyCombine(Op op) {
 LogicalResult ReduceOp::verify() { return verifyCombine(*this); }
 LogicalResult ScanOp::verify() { return verifyCombine(*this); }
 
+// If a reader of the result wants another layout, the result is converted: it
+// has fewer elements than the operands.
+bool ReduceOp::operandsDecide() { return true; }
+std::optional<act::layout::Distributed>
+ReduceOp::resultLayout(OpOperand &, const act::layout::Distributed &inputs) {
+  return inputs.dropped(getAxis());
+}
+
 Value act::tile::createCombine(OpBuilder &b, Location loc, CombineKind kind,
                                Value a, Value c) {
   bool isFloat = isa<FloatType>(a.getType());

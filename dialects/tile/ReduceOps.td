@@ -23,7 +23,7 @@ class Tile_CombineOp<string mnemonic, list<Trait> traits = []>
       "::llvm::function_ref<::llvm::SmallVector<::mlir::Value>(::mlir::OpBuilder &, ::mlir::Location, ::mlir::ValueRange, ::mlir::ValueRange)>":$combine)>];
 }
 
-def Tile_ReduceOp : Tile_CombineOp<"reduce"> {
+def Tile_ReduceOp : Tile_CombineOp<"reduce", [Tile_Layouts<["resultLayout", "operandsDecide"]>]> {
   let summary = "combines the elements along an axis";
   let description = [{
     The results lack the axis; for blocks of rank 1 they are scalars. Several
@@ -44,7 +44,7 @@ def Tile_ReduceOp : Tile_CombineOp<"reduce"> {
   }];
 }
 
-def Tile_ScanOp : Tile_CombineOp<"scan"> {
+def Tile_ScanOp : Tile_CombineOp<"scan", [Tile_OneLayout]> {
   let summary = "combines the elements up to each one along an axis";
   let description = [{
     Element i of a result combines elements 0 to i of the operand, including i.

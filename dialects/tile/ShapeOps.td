@@ -20,7 +20,7 @@ def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
   let builders = [OpBuilder<(ins "int64_t":$start, "int64_t":$end)>];
 }
 
-def Tile_TransOp : Tile_Op<"trans", [Pure]> {
+def Tile_TransOp : Tile_Op<"trans", [Pure, Tile_Layouts<["operandLayout", "resultLayout"]>]> {
   let summary = "swaps the last two dimensions";
   let description = [{
     result[.., j, i] = input[.., i, j].
@@ -37,9 +37,13 @@ def Tile_TransOp : Tile_Op<"trans", [Pure]> {
   let hasFolder = 1;
   let hasCanonicalizer = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$input)>];
+  let extraClassDeclaration = [{
+    /// The result's layout for one of the input, and the other way round.
+    static ::act::layout::Distributed swapped(const ::act::layout::Distributed &layout);
+  }];
 }
 
-def Tile_ReshapeOp : Tile_Op<"reshape", [Pure]> {
+def Tile_ReshapeOp : Tile_Op<"reshape", [Pure, Tile_Layouts<["operandLayout", "resultLayout"]>]> {
   let summary = "the same elements in another shape";
   let description = [{
     Elements keep their row-major order.
@@ -57,7 +61,7 @@ def Tile_ReshapeOp : Tile_Op<"reshape", [Pure]> {
   let hasCanonicalizer = 1;
 }
 
-def Tile_ExpandDimsOp : Tile_Op<"expand_dims", [Pure]> {
+def Tile_ExpandDimsOp : Tile_Op<"expand_dims", [Pure, Tile_Layouts<["operandLayout", "resultLayout"]>]> {
   let summary = "a new dimension of one element";
   let description = [{
     The result has a dimension of size 1 at position `axis`.
@@ -76,7 +80,7 @@ def Tile_ExpandDimsOp : Tile_Op<"expand_dims", [Pure]> {
   let builders = [OpBuilder<(ins "::mlir::Value":$input, "int64_t":$axis)>];
 }
 
-def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
+def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure, Tile_Layouts<["operandLayout", "resultLayout"]>]> {
   let summary = "repeats dimensions of one element";
   let description = [{
     A dimension of size 1 becomes one of any size; the others stay the same.
@@ -94,7 +98,7 @@ def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
   let hasCanonicalizer = 1;
 }
 
-def Tile_JoinOp : Tile_Op<"join", [Pure, SameTypeOperands]> {
+def Tile_JoinOp : Tile_Op<"join", [Pure, SameTypeOperands, Tile_Layouts<["resultLayout", "operandsDecide"]>]> {
   let summary = "two blocks side by side in a new last dimension";
   let description = [{
     result[.., 0] = lhs, result[.., 1] = rhs.
@@ -112,7 +116,8 @@ def Tile_JoinOp : Tile_Op<"join", [Pure, SameTypeOperands]> {
   let builders = [OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs)>];
 }
 
-def Tile_SplitOp : Tile_Op<"split", [Pure, SameTypeOperands]> {
+def Tile_SplitOp : Tile_Op<"split",
+    [Pure, SameTypeOperands, Tile_Layouts<["operandLayout", "resultLayout", "takesSuggestion"]>]> {
   let summary = "the two halves of a last dimension of two";
   let description = [{
     lhs = input[.., 0], rhs = input[.., 1]: the inverse of `join`.

@@ -6,6 +6,8 @@
 using namespace mlir;
 using namespace act::tile;
 
+Value CopyAsyncOp::getAccessed() { return {}; }
+
 // Verifies that
 // - an offset is 0 or more, and a multiple of 16.
 LogicalResult AllocSharedOp::verify() {

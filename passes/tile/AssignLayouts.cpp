@@ -16,11 +16,14 @@
 //
 // So the order of the seeds only decides where conversions are, never whether
 // the kernel is correct.
+//
+// Both steps follow the ops' own rules (`hasOneLayout`, LayoutOpInterface). The
+// pass itself knows dots, accesses to memory and control flow.
 #include "act/Layout/Blocked.h"
 #include "act/Layout/Mma.h"
 #include "dialects/tile/Divisor.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/tile/CarriedBlocks.h"
+#include "passes/tile/DotWarps.h"
 #include "passes/tile/Layouts.h"
 #include "passes/tile/Passes.h"
 #include <deque>
@@ -45,105 +48,11 @@ RankedTensorType blockType(Value v) {
 }
 
 /// Rematerialising it is free: each layout gets a clone, so such a value does
-/// not pass a layout on from one reader to another.
+/// not pass a layout on from one reader to another. Such are constants, splats
+/// and iotas.
 bool isFree(Operation *op) {
-  return op && (isa<arith::ConstantOp, tensor::SplatOp, IotaOp>(op));
-}
-
-/// All operand and result blocks share one layout: element i of each result is
-/// computed from elements i of the operands (in a scan, also from other
-/// elements of its line).
-bool isElementwise(Operation *op) {
-  return op->hasTrait<OpTrait::Elementwise>() || isa<PhiloxOp, ScanOp>(op);
-}
-
-/// Values that must have `v`'s layout because control flow passes one to the
-/// other.
-void aliases(Value v, SmallVectorImpl<Value> &out) {
-  auto ofLoop = [&](LoopLikeOpInterface loop, unsigned i) {
-    out.push_back(loop.getInits()[i]);
-    out.push_back(loop.getRegionIterArgs()[i]);
-    out.push_back(loop.getYieldedValues()[i]);
-    out.push_back((*loop.getLoopResults())[i]);
-  };
-  // An init or yielded value of scf.while is an argument of its "before"
-  // region; what that region forwards is an argument of the "after" region and
-  // a result.
-  auto entering = [&](scf::WhileOp loop, unsigned i) {
-    out.push_back(loop.getInits()[i]);
-    out.push_back(loop.getBeforeArguments()[i]);
-    out.push_back(loop.getYieldOp().getOperand(i));
-  };
-  auto leaving = [&](scf::WhileOp loop, unsigned i) {
-    out.push_back(loop.getConditionOp().getArgs()[i]);
-    out.push_back(loop.getAfterArguments()[i]);
-    out.push_back(loop.getResult(i));
-  };
-  if (auto argument = dyn_cast<BlockArgument>(v))
-    if (auto loop =
-            dyn_cast<scf::WhileOp>(argument.getOwner()->getParentOp())) {
-      if (argument.getOwner() == loop.getBeforeBody())
-        entering(loop, argument.getArgNumber());
-      else
-        leaving(loop, argument.getArgNumber());
-    }
-  if (auto argument = dyn_cast<BlockArgument>(v))
-    if (auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp()))
-      if (argument.getArgNumber() > 0)
-        ofLoop(loop, argument.getArgNumber() - 1);
-  if (auto result = dyn_cast<OpResult>(v)) {
-    if (auto loop = dyn_cast<scf::ForOp>(result.getOwner()))
-      ofLoop(loop, result.getResultNumber());
-    if (auto loop = dyn_cast<scf::WhileOp>(result.getOwner()))
-      leaving(loop, result.getResultNumber());
-    if (auto branch = dyn_cast<scf::IfOp>(result.getOwner()))
-      for (Region *r : {&branch.getThenRegion(), &branch.getElseRegion()})
-        if (!r->empty())
-          out.push_back(
-              r->front().getTerminator()->getOperand(result.getResultNumber()));
-  }
-  for (OpOperand &use : v.getUses()) {
-    Operation *user = use.getOwner();
-    if (auto loop = dyn_cast<scf::ForOp>(user);
-        loop && use.getOperandNumber() >= 3)
-      ofLoop(loop, use.getOperandNumber() - 3);
-    if (auto loop = dyn_cast<scf::WhileOp>(user))
-      entering(loop, use.getOperandNumber());
-    if (isa<scf::ConditionOp>(user) && use.getOperandNumber() > 0)
-      leaving(cast<scf::WhileOp>(user->getParentOp()),
-              use.getOperandNumber() - 1);
-    if (isa<scf::YieldOp>(user)) {
-      if (auto loop = dyn_cast<scf::WhileOp>(user->getParentOp()))
-        entering(loop, use.getOperandNumber());
-      if (auto loop = dyn_cast<scf::ForOp>(user->getParentOp()))
-        ofLoop(loop, use.getOperandNumber());
-      if (auto branch = dyn_cast<scf::IfOp>(user->getParentOp()))
-        out.push_back(branch.getResult(use.getOperandNumber()));
-    }
-  }
-}
-
-/// Layout of one number per accumulator row: a thread holds the numbers of the
-/// rows that it has accumulators of.
-Distributed rowsOf(const Distributed &acc) {
-  return acc.dropped(1).withoutRegisterCopies();
-}
-
-/// The result's layout if each thread keeps its part of the operand and repeats
-/// it. Only for a few repetitions, and only if no other thread holds the same
-/// part.
-std::optional<Distributed> repeated(const Distributed &l, BroadcastOp op) {
-  constexpr int64_t few = 4;
-  Distributed out = l;
-  int64_t times = 1;
-  for (auto [d, from] : llvm::enumerate(blockType(op.getInput()).getShape()))
-    if (int64_t to = blockType(op.getResult()).getDimSize(d); from != to) {
-      out = out.broadcast(d, to);
-      times *= to;
-    }
-  if (times > few || l.copies().total() > 1)
-    return std::nullopt;
-  return out;
+  return op && op->getNumRegions() == 0 && isPure(op) &&
+         llvm::none_of(op->getOperands(), isBlock);
 }
 
 class Assignment {
@@ -160,21 +69,22 @@ private:
   LogicalResult seedDots();
   LogicalResult seedMemory();
   LogicalResult seedRest();
-  std::pair<int64_t, int64_t> warpsOf(DotOp dot) const;
-  bool rowsStayTogether(Value v,
-                        llvm::SmallPtrSetImpl<Operation *> &seen) const;
   LogicalResult rewrite();
-  LogicalResult rewriteOp(Operation *op);
+  void rewriteOp(Operation *op);
+  void rewriteByRules(LayoutOpInterface op);
+  void rewriteAccess(BlockAccessOpInterface access);
   Value as(Value v, const Distributed &l, OpBuilder &b);
   void require(OpOperand &operand, const Distributed &l);
-  LogicalResult requireIndices(Operation *op, std::optional<Distributed> block);
+  void requireAll(Operation *op, const Distributed &l);
+  void requireIndices(BlockAccessOpInterface access,
+                      std::optional<Distributed> block);
+  void make(Value result, const Distributed &made, OpBuilder &b);
   void findAccesses();
   Distributed defaultFor(RankedTensorType type) const;
 
   gpu::GPUFuncOp kernel;
   int64_t warps;
   llvm::DenseMap<Value, Distributed> layouts;
-  llvm::DenseMap<Operation *, std::pair<int64_t, int64_t>> dotWarps;
   /// What all accesses to blocks of one shape share.
   struct Accesses {
     int64_t bytes = 1;  // of the widest element
@@ -197,9 +107,8 @@ bool Assignment::mayTake(Value v) const {
 void Assignment::give(Value v, const Distributed &l) {
   if (layouts.try_emplace(v, l).second)
     work.push_back(v);
-  // All results of an elementwise op get one layout.
   if (Operation *op = v.getDefiningOp();
-      op && op->getNumResults() > 1 && isElementwise(op))
+      op && op->getNumResults() > 1 && hasOneLayout(op))
     for (Value r : op->getResults())
       if (layouts.try_emplace(r, l).second)
         work.push_back(r);
@@ -228,7 +137,7 @@ void Assignment::spreadFrom(Value v) {
   aliases(v, same);
   for (Value s : same)
     offer(s, l);
-  auto elementwise = [&](Operation *op) {
+  auto toAll = [&](Operation *op) {
     for (Value o : op->getOperands())
       if (!isFree(o.getDefiningOp()))
         offer(o, l);
@@ -236,138 +145,28 @@ void Assignment::spreadFrom(Value v) {
       offer(r, l);
   };
   if (Operation *op = v.getDefiningOp()) {
-    if (isElementwise(op) && !isFree(op))
-      elementwise(op);
-    else if (auto trans = dyn_cast<TransOp>(op))
-      offer(trans.getInput(), swapped(l));
-    else if (auto expand = dyn_cast<ExpandDimsOp>(op))
-      offer(expand.getInput(), l.dropped(expand.getAxis()));
-    else if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
-      // A thread gets the one element that it repeats.
-      Distributed in = l;
-      for (auto [d, n] :
-           llvm::enumerate(blockType(broadcast.getInput()).getShape()))
-        if (n == 1 && blockType(v).getDimSize(d) != 1)
-          in = in.projected(d);
-      offer(broadcast.getInput(), in.withoutRegisterCopies());
-    } else if (auto reshape = dyn_cast<tile::ReshapeOp>(op)) {
-      if (auto in = l.reshaped(blockType(reshape.getInput()).getShape().vec()))
-        offer(reshape.getInput(), *in);
-    } else if (auto dot = dyn_cast<DotOp>(op)) {
-      offer(dot.getAcc(), l);
-      for (Value end : dot.getWithin())
-        offer(end, rowsOf(l));
-    }
+    if (hasOneLayout(op) && !isFree(op))
+      toAll(op);
+    else if (auto rules = dyn_cast<LayoutOpInterface>(op))
+      for (OpOperand &o : op->getOpOperands())
+        if (rules.takesSuggestion(o))
+          if (auto in = rules.operandLayout(o, l))
+            offer(o.get(), *in);
   }
   for (OpOperand &use : v.getUses()) {
     Operation *op = use.getOwner();
-    if (isElementwise(op))
-      elementwise(op);
-    else if (auto trans = dyn_cast<TransOp>(op))
-      offer(trans.getResult(), swapped(l));
-    else if (auto expand = dyn_cast<ExpandDimsOp>(op))
-      offer(expand.getResult(), l.expanded(expand.getAxis()));
-    else if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
-      if (auto out = repeated(l, broadcast))
-        offer(broadcast.getResult(), *out);
-    } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
-      for (Value o : reduce.getInputs())
-        offer(o, l);
-      for (Value r : reduce.getResults())
-        offer(r, l.dropped(reduce.getAxis()));
-    } else if (auto reshape = dyn_cast<tile::ReshapeOp>(op)) {
-      if (auto out =
-              l.reshaped(blockType(reshape.getResult()).getShape().vec()))
-        offer(reshape.getResult(), *out);
-    } else if (auto dot = dyn_cast<DotOp>(op)) {
-      // Only the accumulator. Layouts of A and B follow from the warps' tiling,
-      // and `rewriteOp` requires them.
-      if (use.getOperandNumber() == 2)
-        offer(dot.getResult(), l);
-    } else if (isa<JoinOp>(op)) {
-      offer(op->getOperand(0), l);
-      offer(op->getOperand(1), l);
-      offer(op->getResult(0), l.joined());
-    } else if (isa<tile::SplitOp>(op)) {
-      // No offer if the last dimension is spread over lanes: rewriteOp then
-      // converts the operand.
-      if (auto half = l.split())
+    if (hasOneLayout(op))
+      toAll(op);
+    else if (auto rules = dyn_cast<LayoutOpInterface>(op)) {
+      if (rules.operandsDecide())
+        for (OpOperand &o : op->getOpOperands())
+          if (rules.takesSuggestion(o))
+            offer(o.get(), l);
+      if (auto out = rules.resultLayout(use, l))
         for (Value r : op->getResults())
-          offer(r, *half);
+          offer(r, *out);
     }
   }
-}
-
-/// Whether an accumulator's row is reduced or becomes a row of another dot's
-/// operand. Then one warp should hold the whole row.
-bool Assignment::rowsStayTogether(
-    Value v, llvm::SmallPtrSetImpl<Operation *> &seen) const {
-  for (OpOperand &use : v.getUses()) {
-    Operation *op = use.getOwner();
-    if (!seen.insert(op).second)
-      continue;
-    if (isa<ReduceOp, ScanOp>(op))
-      return true;
-    if (auto dot = dyn_cast<DotOp>(op)) {
-      if (use.getOperandNumber() == 0)
-        return true;
-      if (use.getOperandNumber() == 1)
-        continue;
-    }
-    // After a transpose the rows are columns.
-    if (isa<StoreOp, AtomicAddOp, TransOp>(op))
-      continue;
-    for (Value r : op->getResults())
-      if (isBlock(r) && rowsStayTogether(r, seen))
-        return true;
-    SmallVector<Value> same;
-    if (isa<scf::YieldOp>(op))
-      aliases(v, same);
-    for (Value s : same)
-      if (s != v && rowsStayTogether(s, seen))
-        return true;
-  }
-  return false;
-}
-
-/// Warps along the rows and columns of a dot. The parts are as square as
-/// possible, which minimises operand reads.
-std::pair<int64_t, int64_t> Assignment::warpsOf(DotOp dot) const {
-  ArrayRef<int64_t> shape = dot.getType().getShape();
-  llvm::SmallPtrSet<Operation *, 32> seen;
-  bool rows = rowsStayTogether(dot.getResult(), seen);
-  // If A comes from another accumulator, its rows stay in their warps.
-  SetVector<Operation *> behind;
-  auto follow = [&](Value v) {
-    if (Operation *op = v.getDefiningOp(); op && isBlock(v))
-      behind.insert(op);
-  };
-  follow(dot.getA());
-  for (size_t i = 0; i < behind.size() && !rows; ++i) {
-    if (isa<DotOp>(behind[i]))
-      rows = true;
-    else if (behind[i]->hasTrait<OpTrait::Elementwise>())
-      llvm::for_each(behind[i]->getOperands(), follow);
-  }
-  std::pair<int64_t, int64_t> best{0, 0};
-  int64_t least = INT64_MAX;
-  // A warp reads the rows of A and the columns of B that its part meets. Its
-  // part is whole instructions of 16 x 8.
-  for (int64_t m = warps; m >= 1; m /= 2) {
-    int64_t n = warps / m;
-    if (shape[0] % (16 * m) || shape[1] % (8 * n))
-      continue;
-    int64_t read = shape[0] / m + shape[1] / n;
-    // Rows that one warp holds are reduced by shuffles, and as the operand of
-    // the next dot they stay in registers (Mma.h).
-    if (rows)
-      read = n; // all along the rows if the block is high enough
-    if (read < least) {
-      least = read;
-      best = {m, n};
-    }
-  }
-  return best;
 }
 
 /// Tensor cores leave no choice, so dots come first. All accumulators have
@@ -375,7 +174,7 @@ std::pair<int64_t, int64_t> Assignment::warpsOf(DotOp dot) const {
 /// the ops between them.
 LogicalResult Assignment::seedDots() {
   WalkResult walked = kernel.walk([&](DotOp dot) -> WalkResult {
-    auto [m, n] = dotWarps[dot] = warpsOf(dot);
+    auto [m, n] = warpsOf(dot, warps);
     if (!m)
       return dot.emitOpError()
              << "has an accumulator of " << dot.getType().getDimSize(0) << "x"
@@ -385,6 +184,9 @@ LogicalResult Assignment::seedDots() {
     auto acc = layout::mmaAccumulator(dot.getType().getShape().vec(), m, n);
     if (!acc)
       return dot.emitOpError() << acc.error().message;
+    for (OpOperand *factor : {&dot.getAMutable(), &dot.getBMutable()})
+      if (auto l = dot.factorLayout(*factor, *acc); !l)
+        return dot.emitOpError() << l.error().message;
     give(dot.getResult(), *acc);
     return WalkResult::advance();
   });
@@ -410,9 +212,10 @@ LogicalResult Assignment::seedMemory() {
     give(load.getResult(), defaultFor(blockType(load)));
     spread();
   }
-  kernel.walk([&](Operation *op) {
-    if (isa<StoreOp, AtomicAddOp>(op) && isBlock(op->getOperand(0))) {
-      give(op->getOperand(0), defaultFor(blockType(op->getOperand(0))));
+  kernel.walk([&](BlockAccessOpInterface access) {
+    Value v = access.getAccessed();
+    if (v && isBlock(v)) {
+      give(v, defaultFor(blockType(v)));
       spread();
     }
   });
@@ -452,9 +255,7 @@ void Assignment::findAccesses() {
   bool hasDots = kernel.walk([](DotOp) { return WalkResult::interrupt(); })
                      .wasInterrupted();
   kernel.walk([&](BlockAccessOpInterface op) {
-    Value v = isa<LoadOp>(op)                 ? op->getResult(0)
-              : isa<StoreOp, AtomicAddOp>(op) ? op->getOperand(0)
-                                              : Value();
+    Value v = op.getAccessed();
     if (!v || !isBlock(v))
       return;
     Accesses &all = accesses[blockType(v).getShape().vec()];
@@ -524,16 +325,21 @@ void Assignment::require(OpOperand &operand, const Distributed &l) {
   operand.set(as(operand.get(), l, b));
 }
 
+void Assignment::requireAll(Operation *op, const Distributed &l) {
+  for (OpOperand &o : op->getOpOperands())
+    if (isBlock(o.get()))
+      require(o, l);
+}
+
 /// An index block is laid out like the block's elements of its row: the thread
 /// that accesses a row then holds the row's index.
-LogicalResult Assignment::requireIndices(Operation *op,
-                                         std::optional<Distributed> block) {
-  auto access = cast<BlockAccessOpInterface>(op);
+void Assignment::requireIndices(BlockAccessOpInterface access,
+                                std::optional<Distributed> block) {
   if (access.getIndices().empty())
-    return success();
+    return;
   unsigned first = access.getIndices().getBeginOperandIndex(), at = 0;
   for (auto [d, extent] : llvm::enumerate(access.getExtents())) {
-    OpOperand &index = op->getOpOperand(first + d);
+    OpOperand &index = access->getOpOperand(first + d);
     if (isBlock(index.get())) {
       Distributed rows = *block;
       for (unsigned other = rows.rank(); other-- > 0;)
@@ -543,209 +349,76 @@ LogicalResult Assignment::requireIndices(Operation *op,
     }
     at += extent >= 0;
   }
-  return success();
 }
 
-/// The layouts that an op needs of its operands, given those of its results.
-LogicalResult Assignment::rewriteOp(Operation *op) {
+/// The op makes its result in the layout `made`. Its readers get the layout
+/// that the result has had so far, by a conversion.
+void Assignment::make(Value result, const Distributed &made, OpBuilder &b) {
+  if (!isBlock(result) || distributed(blockType(result)) == made)
+    return;
+  Type wanted = result.getType();
+  result.setType(with(blockType(result), made));
+  auto converted = ConvertLayoutOp::create(b, result.getLoc(), wanted, result);
+  result.replaceAllUsesExcept(converted, converted);
+}
+
+/// Makes the blocks of an op agree.
+void Assignment::rewriteOp(Operation *op) {
+  if (auto access = dyn_cast<BlockAccessOpInterface>(op))
+    rewriteAccess(access);
+  else if (auto rules = dyn_cast<LayoutOpInterface>(op))
+    rewriteByRules(rules);
+  else if (hasOneLayout(op) && op->getNumResults() && isBlock(op->getResult(0)))
+    requireAll(op, distributed(blockType(op->getResult(0))));
+}
+
+void Assignment::rewriteByRules(LayoutOpInterface op) {
+  OpBuilder after(op->getContext());
+  after.setInsertionPointAfter(op);
   auto layoutOf = [&](Value v) { return distributed(blockType(v)); };
-  auto requireAll = [&](const Distributed &l) {
-    for (OpOperand &o : op->getOpOperands())
-      if (isBlock(o.get()))
-        require(o, l);
-  };
-  if (auto dot = dyn_cast<DotOp>(op)) {
-    Distributed acc = layoutOf(dot.getResult());
-    auto [m, n] = dotWarps.at(dot);
-    int64_t bits =
-        dot.isInParts() ? 16 : blockType(dot.getA()).getElementTypeBitWidth();
-    auto a =
-        layout::mmaOperandA(blockType(dot.getA()).getShape().vec(), m, n, bits);
-    auto b =
-        layout::mmaOperandB(blockType(dot.getB()).getShape().vec(), m, n, bits);
-    for (auto *l : {&a, &b})
-      if (!*l)
-        return dot.emitOpError() << l->error().message;
-    require(dot.getAMutable(), *a);
-    require(dot.getBMutable(), *b);
-    require(dot.getAccMutable(), acc);
-    for (OpOperand &end : dot.getWithinMutable())
-      require(end, rowsOf(acc));
-    return success();
-  }
-  if (auto reduce = dyn_cast<ReduceOp>(op)) {
-    // The operand's layout decides; the result may need another. A conversion
-    // of the result is cheaper, because it has fewer elements.
-    Distributed in = layoutOf(reduce.getInputs()[0]);
-    requireAll(in);
-    OpBuilder b(op->getContext());
-    b.setInsertionPointAfter(op);
-    for (Value r : reduce.getResults())
-      if (isBlock(r)) {
-        Distributed wanted = layoutOf(r),
-                    made = in.dropped(reduce.getAxis()).withoutRegisterCopies();
-        if (wanted == made)
-          continue;
-        r.setType(with(blockType(r), made));
-        auto converted = ConvertLayoutOp::create(b, op->getLoc(),
-                                                 with(blockType(r), wanted), r);
-        r.replaceAllUsesExcept(converted, converted);
+  if (op.operandsDecide()) {
+    for (OpOperand &first : op->getOpOperands())
+      if (isBlock(first.get())) {
+        Distributed l = layoutOf(first.get());
+        requireAll(op, l);
+        if (auto made = op.resultLayout(first, l))
+          for (Value r : op->getResults())
+            make(r, *made, after);
+        return;
       }
-    return success();
+    return;
   }
-  if (auto trans = dyn_cast<TransOp>(op)) {
-    require(trans.getInputMutable(), swapped(layoutOf(trans.getResult())));
-    return success();
-  }
-  if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
-    require(expand.getInputMutable(),
-            layoutOf(expand.getResult()).dropped(expand.getAxis()));
-    return success();
-  }
-  if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
-    Distributed in = layoutOf(broadcast.getResult());
-    for (auto [d, n] :
-         llvm::enumerate(blockType(broadcast.getInput()).getShape()))
-      if (n == 1 && blockType(broadcast.getResult()).getDimSize(d) != 1)
-        in = in.projected(d);
-    require(broadcast.getInputMutable(), in.withoutRegisterCopies());
-    return success();
-  }
-  if (auto reshape = dyn_cast<tile::ReshapeOp>(op)) {
-    Distributed out = layoutOf(reshape.getResult());
-    if (auto in =
-            out.reshaped(blockType(reshape.getInput()).getShape().vec())) {
-      require(reshape.getInputMutable(), *in);
-      return success();
-    }
-    // No digit may cross the new shape's borders, so try the other direction.
-    // Where that fails too, as with 20x16 and 10x32, the reshape moves
-    // elements.
-    auto forward =
-        layoutOf(reshape.getInput())
-            .reshaped(blockType(reshape.getResult()).getShape().vec());
-    if (!forward)
-      return success();
-    OpBuilder b(op->getContext());
-    b.setInsertionPointAfter(op);
-    Value r = reshape.getResult();
-    r.setType(with(blockType(r), *forward));
-    auto converted =
-        ConvertLayoutOp::create(b, op->getLoc(), with(blockType(r), out), r);
-    r.replaceAllUsesExcept(converted, converted);
-    return success();
-  }
-  if (isa<JoinOp>(op)) {
-    // Both operands in one layout make pairs of neighbouring registers, without
-    // any move; so the result's layout follows from theirs.
-    Distributed in = layoutOf(op->getOperand(0));
-    requireAll(in);
-    OpBuilder b(op->getContext());
-    b.setInsertionPointAfter(op);
-    Value r = op->getResult(0);
-    Distributed wanted = layoutOf(r);
-    if (wanted == in.joined())
-      return success();
-    r.setType(with(blockType(r), in.joined()));
-    auto converted =
-        ConvertLayoutOp::create(b, op->getLoc(), with(blockType(r), wanted), r);
-    r.replaceAllUsesExcept(converted, converted);
-    return success();
-  }
-  if (isa<tile::SplitOp>(op)) {
-    // Both halves come from one set of registers, so they get one layout.
-    require(op->getOpOperand(0), layoutOf(op->getResult(0)).joined());
-    Distributed half = layoutOf(op->getResult(0));
-    if (layoutOf(op->getResult(1)) != half) {
-      OpBuilder b(op->getContext());
-      b.setInsertionPointAfter(op);
-      Value r = op->getResult(1);
-      Distributed wanted = layoutOf(r);
-      r.setType(with(blockType(r), half));
-      auto converted = ConvertLayoutOp::create(b, op->getLoc(),
-                                               with(blockType(r), wanted), r);
-      r.replaceAllUsesExcept(converted, converted);
-    }
-    return success();
-  }
-  if (isa<StoreOp, AtomicAddOp>(op)) {
-    if (isBlock(op->getOperand(0))) {
-      auto type = blockType(op->getOperand(0));
-      // Storing a fragment directly would take many small accesses: a thread
-      // has at most two adjacent elements of a row.
-      if (type.getRank() >= 2 && isa<StoreOp>(op) &&
-          layoutOf(op->getOperand(0)).contiguous(type.getRank() - 1) *
-                  type.getElementTypeBitWidth() <
-              128)
-        require(op->getOpOperand(0), defaultFor(type));
-    }
-    return requireIndices(op, isBlock(op->getOperand(0))
-                                  ? std::optional(layoutOf(op->getOperand(0)))
-                                  : std::nullopt);
-  }
-  if (auto load = dyn_cast<LoadOp>(op)) {
-    if (!isBlock(load.getResult()))
-      return requireIndices(op, std::nullopt);
-    // Where several warps need the same elements, each loads a part and gets
-    // the rest from the others. In a loop the barriers cost more.
-    Distributed wanted = layoutOf(load.getResult()),
-                once = defaultFor(blockType(load.getResult()));
-    if (once.copies().warps < wanted.copies().warps &&
-        !load->getParentOfType<LoopLikeOpInterface>()) {
-      OpBuilder b(op->getContext());
-      b.setInsertionPointAfter(op);
-      Value r = load.getResult();
-      r.setType(with(blockType(r), once));
-      auto converted = ConvertLayoutOp::create(b, op->getLoc(),
-                                               with(blockType(r), wanted), r);
-      r.replaceAllUsesExcept(converted, converted);
-    }
-    return requireIndices(op, layoutOf(load.getResult()));
-  }
-  if (isa<PrintOp>(op)) { // a printed line has the elements of one thread
-    for (Value v : op->getOperands())
-      if (isBlock(v)) {
-        requireAll(layoutOf(v));
-        break;
-      }
-    return success();
-  }
-  if (isElementwise(op) && op->getNumResults()) {
-    if (isBlock(op->getResult(0)))
-      requireAll(layoutOf(op->getResult(0)));
-    return success();
-  }
-  return success();
+  Value result = op->getResult(0);
+  Distributed wanted = layoutOf(result);
+  for (OpOperand &o : op->getOpOperands())
+    if (auto in = op.operandLayout(o, wanted))
+      require(o, *in);
+    else if (auto out = op.resultLayout(o, layoutOf(o.get())))
+      make(result, *out, after);
+  for (Value r : llvm::drop_begin(op->getResults()))
+    make(r, wanted, after);
 }
 
-/// Control flow passes blocks on in one layout: lowered to threads, it passes
-/// registers on, and both ends must number them alike. The type of the loop's
-/// or branch's result decides.
-void handOn(Operation *op,
-            llvm::function_ref<void(OpOperand &, Value)> require) {
-  if (auto loop = dyn_cast<scf::ForOp>(op)) {
-    for (auto [i, init] : llvm::enumerate(loop.getInitArgsMutable()))
-      require(init, loop.getResult(i));
-    for (auto [i, yielded] :
-         llvm::enumerate(loop.getBody()->getTerminator()->getOpOperands()))
-      require(yielded, loop.getResult(i));
+void Assignment::rewriteAccess(BlockAccessOpInterface access) {
+  Value v = access.getAccessed();
+  if (!v || !isBlock(v))
+    return requireIndices(access, std::nullopt);
+  auto type = blockType(v);
+  Distributed l = distributed(type), wide = defaultFor(type);
+  // Where several warps need the same elements, each loads a part and gets the
+  // rest from the others. In a loop the barriers cost more.
+  if (isa<LoadOp>(access) && wide.copies().warps < l.copies().warps &&
+      !access->getParentOfType<LoopLikeOpInterface>()) {
+    OpBuilder after(access->getContext());
+    after.setInsertionPointAfter(access);
+    make(v, wide, after);
   }
-  if (auto loop = dyn_cast<scf::WhileOp>(op)) {
-    for (auto [i, init] : llvm::enumerate(loop.getInitsMutable()))
-      require(init, loop.getBeforeArguments()[i]);
-    for (auto [i, yielded] :
-         llvm::enumerate(loop.getYieldOp()->getOpOperands()))
-      require(yielded, loop.getBeforeArguments()[i]);
-    for (auto [i, left] :
-         llvm::enumerate(loop.getConditionOp().getArgsMutable()))
-      require(left, loop.getResult(i));
-  }
-  if (auto branch = dyn_cast<scf::IfOp>(op))
-    for (Region *r : {&branch.getThenRegion(), &branch.getElseRegion()})
-      if (!r->empty())
-        for (auto [i, yielded] :
-             llvm::enumerate(r->front().getTerminator()->getOpOperands()))
-          require(yielded, branch.getResult(i));
+  // Storing a fragment directly would take many small accesses: a thread has at
+  // most two adjacent elements of a row.
+  if (isa<StoreOp>(access) && type.getRank() >= 2 &&
+      l.contiguous(type.getRank() - 1) * type.getElementTypeBitWidth() < 128)
+    require(access->getOpOperand(0), wide);
+  requireIndices(access, distributed(blockType(access.getAccessed())));
 }
 
 /// Writes the layouts into types, then makes every op consistent. `ops` is
@@ -764,20 +437,10 @@ LogicalResult Assignment::rewrite() {
       constant.setValueAttr(cast<TypedAttr>(elements.resizeSplat(type)));
     }
   }
-  // A loop-carried value has the type of its result.
+  for (Operation *op : ops)
+    retypeArguments(op);
   for (Operation *op : ops) {
-    if (auto loop = dyn_cast<scf::ForOp>(op))
-      for (auto [argument, result] :
-           llvm::zip(loop.getRegionIterArgs(), loop.getResults()))
-        argument.setType(result.getType());
-    if (auto loop = dyn_cast<scf::WhileOp>(op))
-      for (auto [argument, result] :
-           llvm::zip(loop.getAfterArguments(), loop.getResults()))
-        argument.setType(result.getType());
-  }
-  for (Operation *op : ops) {
-    if (failed(rewriteOp(op)))
-      return failure();
+    rewriteOp(op);
     handOn(op, [&](OpOperand &operand, Value as) {
       if (isBlock(operand.get()))
         require(operand, distributed(blockType(as)));

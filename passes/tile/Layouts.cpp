@@ -23,14 +23,6 @@ RankedTensorType tile::with(RankedTensorType type,
                                attribute(type.getContext(), l));
 }
 
-layout::Distributed tile::swapped(const layout::Distributed &l) {
-  std::vector<unsigned> order(l.rank());
-  for (unsigned d = 0; d < l.rank(); ++d)
-    order[d] = d;
-  std::swap(order[l.rank() - 1], order[l.rank() - 2]);
-  return l.transposed(order);
-}
-
 // Merging dimensions in row-major order keeps digits: a stride in an outer
 // dimension becomes that stride times the inner extents.
 RankedTensorType tile::collapsed(RankedTensorType type, unsigned rank) {

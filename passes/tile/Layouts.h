@@ -30,9 +30,6 @@ LayoutAttr attribute(mlir::MLIRContext *context,
 mlir::RankedTensorType with(mlir::RankedTensorType type,
                             const layout::Distributed &layout);
 
-/// `layout` with the last two dimensions swapped.
-layout::Distributed swapped(const layout::Distributed &layout);
-
 /// The same registers as a block of lower rank: leading dimensions are merged
 /// into the first that stays, in row-major order.
 mlir::RankedTensorType collapsed(mlir::RankedTensorType type, unsigned rank);

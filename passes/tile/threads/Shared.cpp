@@ -308,7 +308,7 @@ FailureOr<Registers> throughShared(Operation *op, const Registers &in,
       *block = with(
           RankedTensorType::get({block->getDimSize(1), block->getDimSize(0)},
                                 block->getElementType()),
-          swapped(t.layoutOf(*block)));
+          TransOp::swapped(t.layoutOf(*block)));
   Named written(type, in, t), read(wanted, {}, t);
   Value scratch = t.scratch(passage->shared.size());
   storeShared(written.value, passage->shared, scratch, t);

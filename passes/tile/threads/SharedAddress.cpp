@@ -182,7 +182,8 @@ void act::tile::readFrom(Value shared, ValueRange slot,
   if (trans) {
     // The block's layout is the wanted one with swapped dimensions.
     auto block = cast<RankedTensorType>(trans.getInput().getType());
-    v = LoadSharedOp::create(b, loc, with(block, swapped(distributed(wanted))),
+    v = LoadSharedOp::create(b, loc,
+                             with(block, TransOp::swapped(distributed(wanted))),
                              shared, slot);
     v = TransOp::create(b, loc, wanted, v);
   } else {

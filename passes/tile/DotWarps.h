@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef ACT_PASSES_TILE_DOTWARPS_H
+#define ACT_PASSES_TILE_DOTWARPS_H
+#include "dialects/tile/Dialect.h"
+
+namespace act::tile {
+
+/// Warps along the rows and columns of a dot. The parts are as square as
+/// possible, which minimises operand reads, unless one warp should hold whole
+/// rows. 0 and 0 where the warps cannot share the accumulator.
+std::pair<int64_t, int64_t> warpsOf(DotOp dot, int64_t warps);
+
+} // namespace act::tile
+#endif
