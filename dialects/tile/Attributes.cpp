@@ -21,6 +21,27 @@ LogicalResult SharedLayoutAttr::verify(function_ref<InFlightDiagnostic()> error,
   return success();
 }
 
+// The shapes are those of the PTX ISA's table of mma.sync (without sparse
+// operands and types below 8 bits).
+LogicalResult InstructionAttr::verify(function_ref<InFlightDiagnostic()> error,
+                                      InstructionKind kind, int64_t m,
+                                      int64_t n, int64_t k, Type element,
+                                      int64_t parts) {
+  int64_t bits = isa<FloatTF32Type>(element) ? 32
+                 : element.isIntOrFloat()    ? element.getIntOrFloatBitWidth()
+                                             : 0;
+  int64_t most = bits ? 256 / bits : 0; // of k
+  bool fits = bits == 64 ? m == 8 && k == most
+                         : m == 16 && (k == most || 2 * k == most);
+  if (!llvm::is_contained({8, 16, 32, 64}, bits) || n != 8 || !fits)
+    return error() << "there is no " << stringifyInstructionKind(kind) << " of "
+                   << m << "x" << n << "x" << k << " on " << element;
+  if (parts < 1 || parts > 3 || (parts > 1 && !element.isBF16()))
+    return error() << "operands in " << parts << " parts of " << element
+                   << ", expected 1, or up to 3 of bf16";
+  return success();
+}
+
 // Every key is optional and may be given in any order: <warps = 8, stages = 3>.
 // The printer writes warps and stages always.
 Attribute ScheduleAttr::parse(AsmParser &p, Type) {

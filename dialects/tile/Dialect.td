@@ -323,4 +323,26 @@ def Tile_DotPrecision : I32EnumAttr<"DotPrecision", "how a dot of f32 blocks mul
 def Tile_DotPrecisionAttr : EnumAttr<Tile_Dialect, Tile_DotPrecision, "precision"> {
   let assemblyFormat = "$value";
 }
+
+def Tile_InstructionKind : I32EnumAttr<"InstructionKind", "an instruction of tensor cores", [
+  I32EnumAttrCase<"MmaSync", 0, "mma_sync">]> {
+  let cppNamespace = "::act::tile";
+  let genSpecializedAttr = 0;
+}
+
+def Tile_InstructionAttr : Tile_Attr<"Instruction", "instruction"> {
+  let summary = "the instruction of tensor cores that a dot becomes";
+  let description = [{
+    One instruction multiplies m x k by k x n elements of the type `element`. For
+    blocks of f32 that is tf32, or bf16: then each operand is split into a sum of
+    `parts` blocks of bf16. `--tile-select-instructions` chooses it by the target.
+
+    Example: `#tile.instruction<mma_sync, m = 16, n = 8, k = 16, element = bf16>`
+  }];
+  let parameters = (ins EnumParameter<Tile_InstructionKind>:$kind,
+    "int64_t":$m, "int64_t":$n, "int64_t":$k, "::mlir::Type":$element,
+    DefaultValuedParameter<"int64_t", "1">:$parts);
+  let assemblyFormat = "`<` $kind `,` struct($m, $n, $k, $element, $parts) `>`";
+  let genVerifyDecl = 1;
+}
 #endif

@@ -34,6 +34,7 @@ bool DotOp::isInParts() {
 // - a and b have one element type (or are both of f8), and acc has their
 //   accumulator type, or f16 for f16;
 // - only f32 has a precision;
+// - the instruction multiplies such elements, and its k divides that of a;
 // - within has two blocks of i32, a number for each row, and a is of bf16, f16
 //   or f32.
 LogicalResult DotOp::verify() {
@@ -68,6 +69,16 @@ LogicalResult DotOp::verify() {
     return emitOpError() << "precision is "
                          << stringifyDotPrecision(getPrecision())
                          << ", expected none for elements of type " << element;
+  if (InstructionAttr instruction = getInstructionAttr()) {
+    // f32 is multiplied as tf32, or in parts of bf16.
+    Type own = isInParts()       ? Type(BFloat16Type::get(getContext()))
+               : element.isF32() ? Type(FloatTF32Type::get(getContext()))
+                                 : element;
+    if (instruction.getElement() != own ||
+        (instruction.getParts() > 1) != isInParts() ||
+        a.getDimSize(1) % instruction.getK())
+      return emitOpError() << "of " << a << " does not become " << instruction;
+  }
   if (getWithin().empty())
     return success();
   if (getWithin().size() != 2)

@@ -29,6 +29,8 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>,
     multiplied together. Each warp first checks whether all its rows see all k;
     if so, it computes an ordinary product.
 
+    `instruction` is what it becomes on a target; a pass chooses it.
+
     Example:
     ```mlir
     %0 = tile.dot %a, %b, %acc : tensor<128x64xbf16>, tensor<64x128xbf16> -> tensor<128x128xf32>
@@ -39,7 +41,8 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>,
   let arguments = (ins Tile_Block:$a, Tile_Block:$b, Tile_Block:$acc,
       Variadic<Tile_Block>:$within,
       DefaultValuedAttr<Tile_DotPrecisionAttr,
-                        "::act::tile::DotPrecision::IEEE">:$precision);
+                        "::act::tile::DotPrecision::IEEE">:$precision,
+      OptionalAttr<Tile_InstructionAttr>:$instruction);
   let results = (outs Tile_Block:$result);
   let assemblyFormat = [{
     $a `,` $b `,` $acc (`within` `(` $within^ `:` type($within) `)`)?

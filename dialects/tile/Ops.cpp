@@ -339,5 +339,6 @@ void SplitOp::build(OpBuilder &b, OperationState &state, Value input) {
 
 void DotOp::build(OpBuilder &b, OperationState &state, Value a, Value bb,
                   Value acc, DotPrecision precision, ValueRange within) {
-  build(b, state, acc.getType(), a, bb, acc, within, precision);
+  build(b, state, acc.getType(), a, bb, acc, within, precision,
+        /*instruction=*/{});
 }

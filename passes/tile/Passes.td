@@ -215,22 +215,25 @@ def FuseLoopsPass : Pass<"tile-fuse-loops", "::mlir::gpu::GPUModuleOp"> {
     "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }
 
-def WidenFloat8DotsPass : Pass<"tile-widen-float8-dots", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "multiplies f8 as f16 where no f8 instruction exists";
+def SelectInstructionsPass : Pass<"tile-select-instructions", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "chooses the instruction that each dot becomes";
   let description = [{
-    Before sm_89, or if k is not a multiple of 32, f8 operands become blocks of f16,
-    which represents every f8 number exactly. The pass runs before layouts are
-    assigned, because fragments of f16 and f8 differ. Other dots stay.
+    The choice stands on the op. It comes before layouts are assigned, because the
+    fragments of instructions differ, and lowering goes by it. A dot that has an
+    instruction already keeps it.
+
+    f8 operands need sm_89 or later and a k that is a multiple of 32. Elsewhere they
+    become blocks of f16, which represents every f8 number exactly.
 
     Before:
     ```mlir
     %2 = tile.dot %0, %1, %cst : tensor<16x32xf8E4M3FN>, tensor<32x8xf8E4M3FN> -> tensor<16x8xf32>
     ```
-    After `--tile-widen-float8-dots`:
+    After `--tile-select-instructions`:
     ```mlir
     %2 = arith.extf %0 : tensor<16x32xf8E4M3FN> to tensor<16x32xf16>
     %3 = arith.extf %1 : tensor<32x8xf8E4M3FN> to tensor<32x8xf16>
-    %4 = tile.dot %2, %3, %cst : tensor<16x32xf16>, tensor<32x8xf16> -> tensor<16x8xf32>
+    %4 = tile.dot %2, %3, %cst {instruction = #tile.instruction<mma_sync, m = 16, n = 8, k = 16, element = f16>} : tensor<16x32xf16>, tensor<32x8xf16> -> tensor<16x8xf32>
     ```
   }];
   let options = [Option<"target", "target", "std::string", "\"sm_80\"",

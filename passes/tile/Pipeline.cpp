@@ -35,7 +35,7 @@ void tile::buildTilePipeline(OpPassManager &pm, const TileOptions &options) {
   // Count before dots are skipped at run time, depending on memory.
   pm.addPass(createCountBlockBytesPass());
   pm.addPass(createSkipEmptyDotsPass());
-  pm.addPass(createWidenFloat8DotsPass({options.chip}));
+  pm.addPass(createSelectInstructionsPass({options.chip}));
   pm.addPass(createAssignLayoutsPass());
   // Merge equal conversions: only then does a load have a single use.
   pm.addPass(createCSEPass());

@@ -169,6 +169,7 @@ mlir::LogicalResult lowerMemory(mlir::Operation *op, ThreadBuilder &t);
 mlir::LogicalResult lowerShape(mlir::Operation *op, ThreadBuilder &t);
 mlir::LogicalResult lowerReduce(mlir::Operation *op, ThreadBuilder &t);
 mlir::LogicalResult lowerDot(mlir::Operation *op, ThreadBuilder &t);
+void lowerMmaSync(DotOp op, ThreadBuilder &t); // a dot with that instruction
 mlir::LogicalResult lowerDebug(mlir::Operation *op, ThreadBuilder &t);
 mlir::LogicalResult lowerShared(mlir::Operation *op, ThreadBuilder &t);
 mlir::LogicalResult lowerTurn(mlir::Operation *op, ThreadBuilder &t);

@@ -105,3 +105,47 @@ func.func @f(%a: tensor<16x32xi8>, %b: tensor<32x8xi8>, %c: tensor<16x8xi32>, %l
   %0 = tile.dot %a, %b, %c within(%low, %low : tensor<16xi32>, tensor<16xi32>) : tensor<16x32xi8>, tensor<32x8xi8> -> tensor<16x8xi32>
   return
 }
+
+// -----
+
+// an instruction of another type
+func.func @f(%a: tensor<16x64xf16>, %b: tensor<64x8xf16>, %c: tensor<16x8xf32>) {
+  // expected-error@+1 {{'tile.dot' op of 'tensor<16x64xf16>' does not become #tile.instruction<mma_sync, m = 16, n = 8, k = 16, element = bf16>}}
+  %0 = tile.dot %a, %b, %c {instruction = #tile.instruction<mma_sync, m = 16, n = 8, k = 16, element = bf16>} : tensor<16x64xf16>, tensor<64x8xf16> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+// an instruction whose k does not divide the block's
+func.func @f(%a: tensor<16x24xf16>, %b: tensor<24x8xf16>, %c: tensor<16x8xf32>) {
+  // expected-error@+1 {{'tile.dot' op of 'tensor<16x24xf16>' does not become #tile.instruction<mma_sync, m = 16, n = 8, k = 16, element = f16>}}
+  %0 = tile.dot %a, %b, %c {instruction = #tile.instruction<mma_sync, m = 16, n = 8, k = 16, element = f16>} : tensor<16x24xf16>, tensor<24x8xf16> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+// f32 that is split, without parts
+func.func @f(%a: tensor<16x16xf32>, %b: tensor<16x8xf32>, %c: tensor<16x8xf32>) {
+  // expected-error@+1 {{does not become #tile.instruction<mma_sync, m = 16, n = 8, k = 16, element = bf16>}}
+  %0 = tile.dot %a, %b, %c {instruction = #tile.instruction<mma_sync, m = 16, n = 8, k = 16, element = bf16>} : tensor<16x16xf32>, tensor<16x8xf32> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+// no such instruction
+func.func @f(%a: tensor<16x64xf16>, %b: tensor<64x8xf16>, %c: tensor<16x8xf32>) {
+  // expected-error@+1 {{there is no mma_sync of 16x8x32 on 'f16'}}
+  %0 = tile.dot %a, %b, %c {instruction = #tile.instruction<mma_sync, m = 16, n = 8, k = 32, element = f16>} : tensor<16x64xf16>, tensor<64x8xf16> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<16x64xf16>, %b: tensor<64x8xf16>, %c: tensor<16x8xf32>) {
+  // expected-error@+1 {{operands in 2 parts of 'f16', expected 1, or up to 3 of bf16}}
+  %0 = tile.dot %a, %b, %c {instruction = #tile.instruction<mma_sync, m = 16, n = 8, k = 16, element = f16, parts = 2>} : tensor<16x64xf16>, tensor<64x8xf16> -> tensor<16x8xf32>
+  return
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RUN: act-opt %s --pass-pipeline='builtin.module(gpu.module(tile-widen-float8-dots{target=sm_86}))' | FileCheck %s --check-prefixes=WIDE,OLD
-// RUN: act-opt %s --pass-pipeline='builtin.module(gpu.module(tile-widen-float8-dots{target=sm_89}))' | FileCheck %s --check-prefixes=WIDE,NEW
+// RUN: act-opt %s --pass-pipeline='builtin.module(gpu.module(tile-select-instructions{target=sm_86}))' | FileCheck %s --check-prefixes=WIDE,OLD
+// RUN: act-opt %s --pass-pipeline='builtin.module(gpu.module(tile-select-instructions{target=sm_89}))' | FileCheck %s --check-prefixes=WIDE,NEW
 // RUN: act-opt %s --emit-ptx="dir=%t target=sm_80 cache-dir=none" -o /dev/null
 // RUN: FileCheck %s --check-prefix=PTX64 --input-file=%t/doubles.ptx
 // RUN: FileCheck %s --check-prefix=PTX32 --input-file=%t/singles.ptx
@@ -13,6 +13,13 @@
 // RUN: FileCheck %s --check-prefix=PTX89 --input-file=%t/bytes.ptx
 
 // Products of types that tensor cores have in another shape, or not everywhere.
+// WIDE-LABEL: gpu.func @singles
+// WIDE: tile.dot {{.*}} precision = bf16x3 {instruction = #tile.instruction<mma_sync, m = 16, n = 8, k = 16, element = bf16, parts = 2>}
+// WIDE: tile.dot {{.*}} precision = tf32 {instruction = #tile.instruction<mma_sync, m = 16, n = 8, k = 8, element = tf32>}
+// WIDE-LABEL: gpu.func @added
+// WIDE: tile.dot {{.*}} {instruction = #tile.instruction<mma_sync, m = 16, n = 8, k = 16, element = bf16, parts = 3>}
+// WIDE-LABEL: gpu.func @doubles
+// WIDE: tile.dot {{.*}} {instruction = #tile.instruction<mma_sync, m = 8, n = 8, k = 4, element = f64>}
 gpu.module @kernels {
   // f32 in parts of bf16, three products that begin with zero, for which the two
   // smaller ones come first; then two of tf32, which begin with the sum.
@@ -93,9 +100,9 @@ gpu.module @kernels {
   // OLD-DAG: %[[A:.+]] = arith.extf %{{.+}} : tensor<32x32xf8E4M3FN> to tensor<32x32xf16>
   // OLD-DAG: %[[B:.+]] = arith.extf %{{.+}} : tensor<16x32xf8E5M2> to tensor<16x32xf16>
   // OLD-DAG: %[[T:.+]] = tile.trans %[[B]] : tensor<16x32xf16>
-  // OLD: tile.dot %[[A]], %[[T]], %{{.+}} : tensor<32x32xf16>, tensor<32x16xf16> -> tensor<32x16xf32>
+  // OLD: tile.dot %[[A]], %[[T]], %{{.+}} {instruction = #tile.instruction<mma_sync, m = 16, n = 8, k = 16, element = f16>} : tensor<32x32xf16>, tensor<32x16xf16> -> tensor<32x16xf32>
   // NEW-NOT: extf
-  // NEW: tile.dot {{.*}} : tensor<32x32xf8E4M3FN>, tensor<32x16xf8E5M2> -> tensor<32x16xf32>
+  // NEW: tile.dot {{.*}} {instruction = #tile.instruction<mma_sync, m = 16, n = 8, k = 32, element = f8E4M3FN>} : tensor<32x32xf8E4M3FN>, tensor<32x16xf8E5M2> -> tensor<32x16xf32>
   // PTX80: .version 8.0
   // PTX80-COUNT-8: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
   // PTX80-NOT: mma.sync

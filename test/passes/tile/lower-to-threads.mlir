@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RUN: act-opt %s --pass-pipeline='builtin.module(gpu.module(canonicalize,tile-assign-layouts,cse,tile-stage-loads,tile-lower-to-threads))' | FileCheck %s
+// RUN: act-opt %s --pass-pipeline='builtin.module(gpu.module(canonicalize,tile-select-instructions,tile-assign-layouts,cse,tile-stage-loads,tile-lower-to-threads))' | FileCheck %s
 
 gpu.module @kernels {
   // Positions are compared by what a thread's first two differ by, in 32 bits,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RUN: act-opt %s --pass-pipeline='builtin.module(gpu.module(tile-assign-layouts,tile-lower-to-threads))' --split-input-file --verify-diagnostics -o /dev/null
+// RUN: act-opt %s --pass-pipeline='builtin.module(gpu.module(tile-select-instructions,tile-assign-layouts,tile-lower-to-threads))' --split-input-file --verify-diagnostics -o /dev/null
 
 // 256x128 numbers of f32 are 256 for each of 128 threads.
 gpu.module @kernels {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RUN: act-opt %s --tile-widen-float8-dots | FileCheck %s --check-prefix=AFTER --match-full-lines
+// RUN: act-opt %s --tile-select-instructions | FileCheck %s --check-prefix=AFTER --match-full-lines
 
 // The manual's example.
 gpu.module @kernels {
@@ -15,4 +15,4 @@ gpu.module @kernels {
 }
 // AFTER: %2 = arith.extf %0 : tensor<16x32xf8E4M3FN> to tensor<16x32xf16>
 // AFTER-NEXT: %3 = arith.extf %1 : tensor<32x8xf8E4M3FN> to tensor<32x8xf16>
-// AFTER-NEXT: %4 = tile.dot %2, %3, %cst : tensor<16x32xf16>, tensor<32x8xf16> -> tensor<16x8xf32>
+// AFTER-NEXT: %4 = tile.dot %2, %3, %cst {instruction = #tile.instruction<mma_sync, m = 16, n = 8, k = 16, element = f16>} : tensor<16x32xf16>, tensor<32x8xf16> -> tensor<16x8xf32>
