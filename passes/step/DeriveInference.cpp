@@ -2,6 +2,7 @@
 #include "passes/step/DeriveInference.h"
 #include "dialects/act/AttrNames.h"
 #include "dialects/act/Types.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/module/Entries.h"
 #include "passes/module/EraseDead.h"
 
