@@ -146,9 +146,11 @@ LogicalResult lowerForBlocks(AttentionGradOp op, StageBuilder &stage,
 
 SmallVector<KernelStage> AttentionGradOp::getStages(LinalgForm form) {
   SmallVector<KernelStage> stages;
-  // Without gradients of keys, the rows of queries are the main kernel.
-  Stage main = hasKeys(*this) ? Stage::Keys : Stage::Queries;
-  for (Stage stage : stagesOf(*this, form))
+  SmallVector<Stage> all = stagesOf(*this, form);
+  // Without gradients of keys, the rows of queries are the main kernel, and
+  // else what computes scores for another result.
+  Stage main = hasKeys(*this) || all.empty() ? Stage::Keys : all.back();
+  for (Stage stage : all)
     stages.push_back(
         {stages.empty() ? KernelStage::Main : KernelStage::Own, stage == main});
   return stages;

@@ -102,11 +102,15 @@ def Act_KernelOpInterface : OpInterface<"KernelOpInterface"> {
         return ::llvm::cast<::act::KernelOpInterface>($_op.getOperation()).isElementwise();
       }]>,
     InterfaceMethod<[{
-      Whether elementwise ops of the result's shape may follow in the kernel.
-    }], "bool", "takesEpilogue", (ins), [{}], [{ return false; }]>,
+      Whether elementwise ops of the first result's shape may follow in the kernel.
+    }], "bool", "takesEpilogue", (ins), [{}], [{
+        return ::llvm::cast<::act::KernelOpInterface>($_op.getOperation()).isElementwise();
+      }]>,
     InterfaceMethod<[{
       Whether the kernel may also add the result to a gradient.
-    }], "bool", "takesAccumulation", (ins), [{}], [{ return false; }]>,
+    }], "bool", "takesAccumulation", (ins), [{}], [{
+        return ::llvm::cast<::act::KernelOpInterface>($_op.getOperation()).isElementwise();
+      }]>,
     InterfaceMethod<[{
       Whether the kernel may compute operand `operand` from others as it reads
       it, element by element.
@@ -172,8 +176,9 @@ def Act_ParameterEffectOpInterface : OpInterface<"ParameterEffectOpInterface"> {
     InterfaceMethod<[{
       Emits the op as linalg. `types` has the plain type of each buffer used,
       `buffers` its old contents (null for `Fill`; for `Overwrite` only their
-      type may be used), `operands` the converted operands. Appends to `next` the new contents of each buffer that is
-      written, and to `results` the op's results.
+      type may be used), `operands` the converted operands. Appends to `next` the
+      new contents of each buffer that is written, and to `results` the op's
+      results.
     }], "void", "lowerEffect",
       (ins "::mlir::OpBuilder &":$builder,
            "::llvm::ArrayRef<::mlir::RankedTensorType>":$types,

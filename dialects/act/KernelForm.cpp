@@ -18,11 +18,10 @@ bool act::readsElementwise(Operation *op) {
   return answers(op, &KernelOpInterface::readsElementwise);
 }
 bool act::takesEpilogue(Operation *op) {
-  return answers(op, &KernelOpInterface::takesEpilogue) || isElementwise(op);
+  return answers(op, &KernelOpInterface::takesEpilogue);
 }
 bool act::takesAccumulation(Operation *op) {
-  return answers(op, &KernelOpInterface::takesAccumulation) ||
-         isElementwise(op);
+  return answers(op, &KernelOpInterface::takesAccumulation);
 }
 
 bool act::isFree(Operation *op) {

@@ -38,7 +38,7 @@ public:
   virtual mlir::Value read(unsigned workspace, int64_t rowElements = 0) = 0;
   virtual void write(unsigned workspace, mlir::Value v) = 0;
   /// Lowers the op's effect on its parameter in this stage.
-  virtual llvm::LogicalResult act(ParameterEffectOpInterface op) = 0;
+  virtual llvm::LogicalResult lowerEffect(ParameterEffectOpInterface op) = 0;
   virtual mlir::Value readScratch() = 0;
   virtual void writeScratch(mlir::Value v) = 0;
   /// Programs add their part of `v` to workspace `sum`, one after the other.

@@ -8,6 +8,8 @@
 #include "dialects/act/Dialect.h"
 #include "dialects/act/Flops.h"
 #include "dialects/act/LinalgBuilder.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace act;
@@ -15,45 +17,76 @@ using namespace act;
 namespace {
 
 /// `op` on `operands`, with plain result types.
-LogicalResult cloneOn(Operation *op, OpBuilder &b, ValueRange operands,
-                      SmallVectorImpl<Value> &results) {
+FailureOr<Operation *> cloneOn(Operation *op, OpBuilder &b,
+                               ValueRange operands) {
   IRMapping map;
   for (auto [from, to] : llvm::zip_equal(op->getOperands(), operands))
     map.map(from, to);
-  // Constants that a region uses.
-  for (Region &region : op->getRegions())
-    region.walk([&](Operation *inner) {
+  // Of the values around it, a region may use constants.
+  for (Region &region : op->getRegions()) {
+    WalkResult walked = region.walk([&](Operation *inner) {
       for (Value v : inner->getOperands()) {
         Operation *def = v.getDefiningOp();
-        if (def && def->hasTrait<OpTrait::ConstantLike>() &&
-            def->getBlock() == op->getBlock() && !map.contains(v))
-          map.map(v, b.clone(*def)->getResult(0));
+        if (region.isAncestor(v.getParentRegion()) || map.contains(v))
+          continue;
+        if (!def || !def->hasTrait<OpTrait::ConstantLike>()) {
+          op->emitOpError("uses a value from outside in its region, expected a "
+                          "constant; make it an operand");
+          return WalkResult::interrupt();
+        }
+        map.map(v, b.clone(*def)->getResult(0));
       }
+      return WalkResult::advance();
     });
+    if (walked.wasInterrupted())
+      return failure();
+  }
   Operation *made = b.clone(*op, map);
   for (Value result : made->getResults())
     if (isa<RankedTensorType>(result.getType()))
       result.setType(plainTensor(result.getType()));
-  llvm::append_range(results, made->getResults());
-  return success();
+  if (auto constant = dyn_cast<arith::ConstantOp>(made))
+    if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue()))
+      constant.setValueAttr(
+          dense.reshape(cast<RankedTensorType>(constant.getType())));
+  return made;
 }
 
 template <typename Op>
 struct OwnForm : LinalgOpInterface::ExternalModel<OwnForm<Op>, Op> {
   LogicalResult lowerToLinalg(Operation *op, OpBuilder &b, ValueRange operands,
                               SmallVectorImpl<Value> &results) const {
-    return cloneOn(op, b, operands, results);
+    auto made = cloneOn(op, b, operands);
+    if (failed(made))
+      return failure();
+    llvm::append_range(results, (*made)->getResults());
+    return success();
   }
+  /// Kernels on blocks are made of generics.
   LogicalResult lowerToSums(Operation *op, OpBuilder &b, ValueRange operands,
                             SmallVectorImpl<Value> &results) const {
-    return cloneOn(op, b, operands, results);
+    auto made = cloneOn(op, b, operands);
+    if (failed(made))
+      return failure();
+    auto named = dyn_cast<linalg::LinalgOp>(*made);
+    if (!named || isa<linalg::GenericOp, linalg::FillOp>(*made)) {
+      llvm::append_range(results, (*made)->getResults());
+      return success();
+    }
+    IRRewriter rewriter(b);
+    auto generic = linalg::generalizeNamedOp(rewriter, named);
+    if (failed(generic))
+      return op->emitOpError("has no generic form");
+    llvm::append_range(results, generic->getResults());
+    b.setInsertionPointAfter(*generic);
+    return success();
   }
 };
 
 template <typename Op>
 struct Free : KernelOpInterface::ExternalModel<Free<Op>, Op> {
-  bool isFree(Operation *) const { return true; }
-  bool readsElementwise(Operation *) const { return false; }
+  // What writes to memory is not a value.
+  bool isFree(Operation *op) const { return op->getNumResults() > 0; }
 };
 
 template <typename Op>
@@ -78,8 +111,10 @@ struct LoopCost : CostOpInterface::ExternalModel<LoopCost<Op>, Op> {
     return flops;
   }
   CostClass getCostClass(Operation *op) const {
-    return cast<linalg::LinalgOp>(op).getNumReductionLoops() ? CostClass::Gemm
-                                                             : CostClass::Cheap;
+    auto loops = cast<linalg::LinalgOp>(op);
+    return loops.getNumReductionLoops() && loops.getNumDpsInputs() > 1
+               ? CostClass::Gemm
+               : CostClass::Cheap;
   }
 };
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The gradients of a norm's weight and bias as kernels that go over rows once:
-// partial sums for some rows, next to the gradient of these rows' input, and a
-// final sum of the parts.
+// Limits of the kernels that go over rows once for a norm's gradient and sum up
+// the gradients of its weight and bias next to it.
 #ifndef ACT_DIALECTS_ACT_NORMLOWERING_H
 #define ACT_DIALECTS_ACT_NORMLOWERING_H
-#include "dialects/act/Dialect.h"
+#include <cstdint>
 
 namespace act {
 

@@ -22,8 +22,7 @@ static Value high32(OpBuilder &b, Location loc, Value x) {
 PhiloxKey preparePhilox(OpBuilder &b, Location loc, Value seed, Value step,
                         Value site) {
   Value shift = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(20));
-  Value microBatch =
-      arith::ShLIOp::create(b, loc, high32(b, loc, site), shift);
+  Value microBatch = arith::ShLIOp::create(b, loc, high32(b, loc, site), shift);
   return {low32(b, loc, seed), high32(b, loc, seed), low32(b, loc, step),
           low32(b, loc, site), microBatch};
 }

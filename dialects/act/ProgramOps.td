@@ -99,10 +99,11 @@ def Act_RepeatOp : Act_Op<"repeat", [AttrSizedOperandSegments,
 }
 
 def Act_GroupOp : Act_Op<"group", [IsolatedFromAbove, SingleBlock, NoTerminator]> {
-  let summary = "ops that run as one kernel";
+  let summary = "ops that run together, usually as one kernel";
   let description = [{
-    One group is one kernel. Values that it yields are materialised; values inside
-    it are not. `name` identifies it in reports. `workspace` lists the types of
+    Values that it yields are materialised; values inside it are not. An op that
+    takes several kernels says so, and is computed in stages; most groups are one
+    kernel. `name` identifies it in reports. `workspace` lists the types of
     the buffers that it needs in the arena while it runs. They are undefined at
     its start, and each address is a multiple of 64. They are the same for every
     target, even if its kernels do not use them. `inplace` has one entry per

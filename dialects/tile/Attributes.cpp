@@ -27,13 +27,16 @@ LogicalResult InstructionAttr::verify(function_ref<InFlightDiagnostic()> error,
                                       InstructionKind kind, int64_t m,
                                       int64_t n, int64_t k, Type element,
                                       int64_t parts) {
-  int64_t bits = isa<FloatTF32Type>(element) ? 32
-                 : element.isIntOrFloat()    ? element.getIntOrFloatBitWidth()
-                                             : 0;
+  bool isF8 = isa<Float8E4M3FNType, Float8E5M2Type>(element);
+  int64_t bits = isF8 || element.isInteger(8)              ? 8
+                 : isa<BFloat16Type, Float16Type>(element) ? 16
+                 : isa<FloatTF32Type>(element)             ? 32
+                 : element.isF64()                         ? 64
+                                                           : 0;
   int64_t most = bits ? 256 / bits : 0; // of k
   bool fits = bits == 64 ? m == 8 && k == most
-                         : m == 16 && (k == most || 2 * k == most);
-  if (!llvm::is_contained({8, 16, 32, 64}, bits) || n != 8 || !fits)
+                         : m == 16 && (k == most || (2 * k == most && !isF8));
+  if (!bits || n != 8 || !fits)
     return error() << "there is no " << stringifyInstructionKind(kind) << " of "
                    << m << "x" << n << "x" << k << " on " << element;
   if (parts < 1 || parts > 3 || (parts > 1 && !element.isBF16()))

@@ -29,6 +29,10 @@ bool DotOp::isInParts() {
          getPrecision() != DotPrecision::TF32;
 }
 
+int64_t DotOp::getParts() {
+  return !isInParts() ? 1 : getPrecision() == DotPrecision::BF16x3 ? 2 : 3;
+}
+
 // Verifies that
 // - all three are matrices, and fit: [m, k] [k, n] -> [m, n];
 // - a and b have one element type (or are both of f8), and acc has their
@@ -75,7 +79,7 @@ LogicalResult DotOp::verify() {
                : element.isF32() ? Type(FloatTF32Type::get(getContext()))
                                  : element;
     if (instruction.getElement() != own ||
-        (instruction.getParts() > 1) != isInParts() ||
+        instruction.getParts() != getParts() ||
         a.getDimSize(1) % instruction.getK())
       return emitOpError() << "of " << a << " does not become " << instruction;
   }

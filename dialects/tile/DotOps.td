@@ -53,6 +53,9 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>,
     /// Whether tensor cores multiply bf16 parts of the operands: those of f32
     /// with a precision other than tf32.
     bool isInParts();
+    /// The bf16 parts that each operand is split into: 2 for bf16x3, 3 for ieee,
+    /// else 1.
+    int64_t getParts();
     /// The layout of `a` or `b` for an accumulator of this layout; fails where
     /// instructions have no such k.
     ::act::Result<::act::layout::Distributed> factorLayout(::mlir::OpOperand &factor,

@@ -5,6 +5,7 @@
 #include "passes/emit/EmitStep.h"
 #include "passes/emit/GpuKernels.h"
 #include "passes/emit/Passes.h"
+#include "passes/module/Entries.h"
 #include "passes/tile-to-nvvm/WriteKernels.h"
 #include "passes/tile/KnownTarget.h"
 
@@ -30,7 +31,7 @@ bool hasGpuKernels(ModuleOp module) {
 /// Whether the module holds a model, at any stage.
 bool hasModel(ModuleOp module) {
   return !module.getOps<ParameterOp>().empty() ||
-         module.lookupSymbol("forward");
+         module.lookupSymbol(forwardName) || module.lookupSymbol(stepName);
 }
 
 struct EmitPtx : act::impl::EmitPtxPassBase<EmitPtx> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/emit/StepKernels.h"
-#include "passes/lower-groups/LowerGroups.h"
 #include "passes/kernel-cache/KernelCache.h"
+#include "passes/lower-groups/LowerGroups.h"
 
 using namespace mlir;
 using namespace act;

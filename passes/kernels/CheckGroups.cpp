@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What later phases take for granted about a module in kernel form.
+#include "dialects/act/KernelForm.h"
 #include "dialects/act/Types.h"
 #include "passes/kernels/Flatten.h"
 #include "passes/kernels/FormKernels.h"
+#include "passes/kernels/InPlace.h"
 #include "passes/kernels/Passes.h"
 
 namespace act {
@@ -24,7 +26,7 @@ bool mayStandOutside(Operation &op) {
          (split && isSlice(split)) || op.hasTrait<OpTrait::IsTerminator>();
 }
 
-LogicalResult check(GroupOp group) {
+LogicalResult check(GroupOp group, SymbolTable &symbols) {
   SmallVector<Type> needed;
   for (Operation &op : group.getBody().front().without_terminator()) {
     if (!isa<LinalgOpInterface, ParameterEffectOpInterface, OffloadOp, FetchOp>(
@@ -32,26 +34,33 @@ LogicalResult check(GroupOp group) {
       return op.emitOpError("is in a group, but has no linalg form");
     if (auto kernel = dyn_cast<KernelOpInterface>(op))
       llvm::append_range(needed, kernel.getWorkspaceTypes());
+    auto effect = dyn_cast<ParameterEffectOpInterface>(op);
+    if (effect &&
+        !symbols.lookup<ParameterOp>(effect.getParameterName().getValue()))
+      return op.emitOpError()
+             << "names no parameter: " << effect.getParameterName();
   }
-  if (!llvm::equal(group.getWorkspaceTypes(), needed))
-    return group.emitOpError() << "has the workspaces " << group.getWorkspace()
-                               << "; its ops need (" << needed << ")";
+  // Stages count the workspaces of their ops from the first.
+  auto types = llvm::to_vector(group.getWorkspaceTypes());
+  if (!ArrayRef(types).take_front(needed.size()).equals(needed))
+    return group.emitOpError() << "has the workspaces (" << types
+                               << "); its ops need (" << needed << ")";
+  Operation *yield = group.getBody().front().getTerminator();
   for (auto [r, i] : llvm::enumerate(group.getInplace())) {
     if (i < 0)
       continue;
-    Value operand = group.getInputs()[i];
-    if (operand.getDefiningOp<ParamOp>())
+    if (group.getInputs()[i].getDefiningOp<ParamOp>())
       return group.emitOpError() << "lets result " << r << " overwrite operand "
                                  << i << ", a parameter";
-    for (Operation *user : operand.getUsers())
-      if (user->getBlock() == group->getBlock() &&
-          group->isBeforeInBlock(user)) {
-        InFlightDiagnostic error =
-            group.emitOpError() << "lets result " << r << " overwrite operand "
-                                << i << ", which is read later";
-        error.attachNote(user->getLoc()) << "here";
-        return error;
-      }
+    Value made = yield->getOperand(r);
+    if (made == group.getBody().front().getArgument(i))
+      continue; // it stays where it is
+    Operation *def = made.getDefiningOp();
+    if (!def || !mayOverwrite(group, i, def))
+      return group.emitOpError()
+             << "lets result " << r << " overwrite operand " << i
+             << ", which it does not read element by element, or which is read "
+                "for another result";
   }
   return success();
 }
@@ -66,15 +75,27 @@ struct CheckGroups : act::impl::CheckGroupsPassBase<CheckGroups> {
 } // namespace
 
 LogicalResult act::checkGroups(ModuleOp module) {
-  for (auto f : module.getOps<func::FuncOp>())
-    for (Block &block : f.getBody())
-      for (Operation &op : block) {
-        auto group = dyn_cast<GroupOp>(op);
-        if (group ? failed(check(group)) : !mayStandOutside(op)) {
-          if (!group)
-            op.emitOpError("is in no group");
+  SymbolTable symbols(module);
+  for (auto f : module.getOps<func::FuncOp>()) {
+    if (f.getBody().empty())
+      continue;
+    if (!f.getBody().hasOneBlock())
+      return emitError(f.getLoc())
+             << "@" << f.getName() << " is not one straight block of ops";
+    for (Operation &op : f.getBody().front()) {
+      if (auto group = dyn_cast<GroupOp>(op)) {
+        if (failed(check(group, symbols)))
           return failure();
-        }
+      } else if (!mayStandOutside(op)) {
+        // A constant stands outside because of what reads it.
+        bool byReader =
+            isFree(&op) && llvm::any_of(op.getUsers(), [](Operation *user) {
+              return !mayStandOutside(*user);
+            });
+        if (!byReader || isa<GroupOp>(*op.user_begin()))
+          return op.emitOpError("is in no group");
       }
+    }
+  }
   return success();
 }

@@ -9,13 +9,16 @@
 #include "dialects/act/AttrNames.h"
 #include "dialects/act/KernelForm.h"
 #include "dialects/act/Types.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/kernels/ExpandLoss.h"
 #include "passes/kernels/Flatten.h"
 #include "passes/kernels/FusePrologues.h"
+#include "passes/kernels/InPlace.h"
 #include "passes/kernels/Passes.h"
 #include "passes/module/Entries.h"
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include <deque>
 
@@ -35,11 +38,16 @@ bool isPlaces(Operation *op) {
   auto split = dyn_cast<SplitOp>(op);
   return split && isSlice(split);
 }
+/// A linalg operation on memory, which has no place among values.
+bool writesMemory(Operation *op) {
+  auto destination = dyn_cast<DestinationStyleOpInterface>(op);
+  return destination && !destination.hasPureTensorSemantics();
+}
 /// An op that no kernel may contain.
 bool isOutside(Operation *op) {
   return isPlaces(op) ||
          isa<ParamOp, RepeatOp, PhaseOp, KeptOp, SiteOp, GroupOp>(op) ||
-         !isa<CostOpInterface>(op);
+         !isa<CostOpInterface>(op) || writesMemory(op);
 }
 
 /// The values of the block of `op` that its regions use.
@@ -63,6 +71,12 @@ bool readsAlone(Operation *op) {
     v = reshape.getInput();
   }
   return v.hasOneUse();
+}
+
+bool sameShape(Value x, Value y) {
+  auto a = dyn_cast<RankedTensorType>(x.getType()),
+       b = dyn_cast<RankedTensorType>(y.getType());
+  return a && b && a.getShape() == b.getShape();
 }
 
 /// A kernel being formed: its ops in order, the root first.
@@ -94,6 +108,9 @@ public:
       for (Kernel &k : kernels)
         dissolve(k);
     materializeViews();
+    // From the last to the first: what only a dead kernel reads is dead too.
+    for (Kernel &k : llvm::reverse(kernels))
+      k.alive = k.alive && !isDead(k);
     for (Kernel &k : kernels)
       if (k.alive)
         order.push_back(&k);
@@ -186,6 +203,10 @@ private:
   /// Adds `op` to the latest kernel that reads the rows it sums. The sum reads
   /// what that kernel reads, so it is ready at its position.
   bool joinsRows(Operation *op) {
+    // What starts an epilogue is no sum. Most ops end here, so the users of
+    // their operands are not looked through.
+    if (!isa<KernelOpInterface>(op) || takesEpilogue(op))
+      return false;
     SmallVector<unsigned> roots;
     for (Value v : op->getOperands())
       collectRoots(beforeReshapes(v), roots);
@@ -244,8 +265,7 @@ private:
         continue;
       // An epilogue is computed on the elements that the root has just made.
       if (!accumulate && !ends &&
-          cast<RankedTensorType>(op->getResult(0).getType()).getShape() !=
-              cast<RankedTensorType>(root->getResult(0).getType()).getShape())
+          !sameShape(op->getResult(0), root->getResult(0)))
         continue;
       if (!best || k.position > best->position) {
         best = &k;
@@ -356,8 +376,8 @@ private:
       while (!work.empty()) {
         Value v = work.pop_back_val();
         for (Operation *user : v.getUsers()) {
-          escapes |= isa<RepeatOp, KeptOp, PhaseOp>(user) ||
-                     user->hasTrait<OpTrait::IsTerminator>();
+          escapes |= isa<RepeatOp, KeptOp, PhaseOp, func::CallOp>(user) ||
+                     user == block.getTerminator();
           if (isa<ReshapeOp>(user))
             work.push_back(user->getResult(0));
         }
@@ -375,9 +395,21 @@ private:
       Operation *at = block.findAncestorOpInBlock(*user);
       if (llvm::is_contained(k.ops, at))
         return false;
+      auto reader = kernelOf.find(at);
+      if (reader != kernelOf.end() && !kernels[reader->second].alive)
+        return false;
       return !isInlined(at) || kernelOf.contains(at) ||
              llvm::any_of(at->getResults(),
                           [&](Value r) { return isReadOutside(r, k); });
+    });
+  }
+
+  /// Does `k` neither act on anything nor make a value that is read?
+  bool isDead(const Kernel &k) {
+    return llvm::all_of(k.ops, [&](Operation *op) {
+      return isMemoryEffectFree(op) &&
+             llvm::none_of(op->getResults(),
+                           [&](Value r) { return isReadOutside(r, k); });
     });
   }
 
@@ -412,44 +444,6 @@ std::string KernelFormer::nameOf(const Kernel &k) {
   return name;
 }
 
-// Whether the kernel computes anything from `argument` other than the results
-// of `def`. It may do so after writing those, so they cannot take over the
-// memory of `argument`:
-//
-//   %1 = act.silu %arg
-//   %2 = act.mul %1, %arg      reads %arg when %1 may be in its place
-//   act.yield %1, %2
-bool othersRead(GroupOp group, BlockArgument argument, Operation *def) {
-  Block &body = group.getBody().front();
-  DenseSet<Value> reached{argument};
-  for (Operation &op : body.without_terminator()) {
-    if (llvm::none_of(op.getOperands(),
-                      [&](Value v) { return reached.contains(v); }))
-      continue;
-    if (op.getNumResults() == 0) // adds to a gradient
-      return true;
-    reached.insert(op.getResults().begin(), op.getResults().end());
-  }
-  return llvm::any_of(body.getTerminator()->getOperands(), [&](Value v) {
-    return v.getDefiningOp() != def && reached.contains(v);
-  });
-}
-
-/// The ops in the kernel that read `argument`, directly or through elementwise
-/// ops: a prologue reads it on behalf of its product.
-SmallVector<Operation *> readers(BlockArgument argument) {
-  llvm::SetVector<Operation *> found;
-  SmallVector<Value> work{argument};
-  while (!work.empty()) {
-    Value v = work.pop_back_val();
-    for (Operation *user : v.getUsers())
-      if ((v == argument || !isa<YieldOp>(user)) && found.insert(user) &&
-          readsElementwise(user))
-        llvm::append_range(work, user->getResults());
-  }
-  return found.takeVector();
-}
-
 /// For each result, the operand whose memory it takes over, or -1. Such an
 /// operand has the result's type, is read only at the element being written,
 /// and is dead afterwards. A function's argument counts as dead too: whether
@@ -469,13 +463,11 @@ SmallVector<int64_t> inPlace(GroupOp group, ArrayRef<Value> operands,
       if (v.getType() != group.getResult(r).getType() || taken.contains(i) ||
           v.getDefiningOp<ParamOp>())
         continue;
-      BlockArgument inside = group.getBody().front().getArgument(i);
-      bool elementwise = llvm::all_of(readers(inside), readsElementwise);
       bool dies = llvm::all_of(v.getUsers(), [&](Operation *u) {
         return u->getBlock() != &block || u == group ||
                u->isBeforeInBlock(group);
       });
-      if (elementwise && dies && !othersRead(group, inside, def)) {
+      if (dies && mayOverwrite(group, i, def)) {
         choice[r] = i;
         taken.insert(i);
         break;
@@ -596,7 +588,7 @@ struct FormKernels : act::impl::FormKernelsPassBase<FormKernels> {
 
 LogicalResult act::formKernels(ModuleOp module) {
   if (kernelsFormed(module))
-    return success();
+    return checkGroups(module);
   // The fused loss is the one op that is not one kernel but a loop of them.
   if (failed(expandFusedLoss(module)))
     return failure();

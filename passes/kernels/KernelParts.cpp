@@ -4,29 +4,33 @@
 using namespace mlir;
 using namespace act;
 
-/// The stages of `op`, which is in `group`. There is one scratch: of several
-/// ops that would use it, the first does, and the others are computed as a
-/// whole.
-static SmallVector<KernelStage> stagesOf(Operation *op, LinalgForm form,
-                                         Operation *&scratchOwner) {
-  auto kernel = dyn_cast<KernelOpInterface>(op);
-  if (!kernel)
-    return {};
-  if (kernel.getScratchType(form)) {
-    if (scratchOwner)
-      return {};
-    scratchOwner = op;
+/// The op of `group` that uses scratch in this form: the first that would. A
+/// group that takes several kernels for another reason does without.
+static Operation *scratchOwner(GroupOp group, LinalgForm form) {
+  Operation *owner = nullptr;
+  for (Operation &op : group.getBody().front()) {
+    auto kernel = dyn_cast<KernelOpInterface>(op);
+    if (!kernel)
+      continue;
+    if (kernel.getScratchType(form)) {
+      if (!owner)
+        owner = &op;
+    } else if (!kernel.getStages(form).empty()) {
+      return nullptr;
+    }
   }
-  return kernel.getStages(form);
+  return owner;
 }
 
 SmallVector<KernelPart> act::partsOf(GroupOp group, LinalgForm form) {
   SmallVector<KernelPart> parts(1);
   KernelPart last;
-  Operation *scratchOwner = nullptr;
-  for (Operation &op : group.getBody().front())
-    for (auto [number, stage] :
-         llvm::enumerate(stagesOf(&op, form, scratchOwner))) {
+  Operation *scratched = scratchOwner(group, form);
+  for (Operation &op : group.getBody().front()) {
+    auto kernel = dyn_cast<KernelOpInterface>(op);
+    if (!kernel || (kernel.getScratchType(form) && &op != scratched))
+      continue;
+    for (auto [number, stage] : llvm::enumerate(kernel.getStages(form))) {
       KernelPart &part = stage.kernel == KernelStage::Main ? parts.front()
                          : stage.kernel == KernelStage::Last
                              ? last
@@ -34,6 +38,7 @@ SmallVector<KernelPart> act::partsOf(GroupOp group, LinalgForm form) {
       part.stages.push_back({&op, unsigned(number)});
       part.isMain |= stage.isMain;
     }
+  }
   if (!last.stages.empty())
     parts.push_back(std::move(last));
   if (llvm::none_of(parts, [](const KernelPart &p) { return p.isMain; }))
@@ -42,9 +47,7 @@ SmallVector<KernelPart> act::partsOf(GroupOp group, LinalgForm form) {
 }
 
 RankedTensorType act::scratchType(GroupOp group, LinalgForm form) {
-  for (Operation &op : group.getBody().front())
-    if (auto kernel = dyn_cast<KernelOpInterface>(op))
-      if (RankedTensorType type = kernel.getScratchType(form))
-        return type;
-  return {};
+  Operation *owner = scratchOwner(group, form);
+  return owner ? cast<KernelOpInterface>(owner).getScratchType(form)
+               : RankedTensorType();
 }

@@ -35,7 +35,7 @@ def FuseProloguesPass : Pass<"fuse-prologues", "::mlir::ModuleOp"> {
 }
 
 def FormKernelsPass : Pass<"form-kernels", "::mlir::ModuleOp"> {
-  let summary = "puts ops into groups, one group per kernel";
+  let summary = "puts ops into groups, usually one for each kernel";
   let description = [{
     First writes out the fused loss as a loop over chunks of tokens. Elementwise
     ops join the kernel that produces their operand, and so does the addition to
@@ -70,20 +70,20 @@ def CheckGroupsPass : Pass<"check-groups", "::mlir::ModuleOp"> {
     Every op of a function is in a group, or says only where a value is: a
     parameter, a view that costs nothing, a repeat, a call or a phase. The ops of a
     group have a linalg form, its workspaces are those that its ops need, and a
-    result overwrites an operand only if nothing reads that later. `--form-kernels`
-    runs these checks at its end.
+    result overwrites only an operand that it reads element by element.
+    `--form-kernels` runs these checks at its end, and `--lower-groups` at its
+    beginning.
 
     Before:
     ```mlir
-    %0 = act.group "silu" (%a = %x : tensor<4xf32>) inplace [0] -> tensor<4xf32> {
-      %2 = act.silu %a : tensor<4xf32>
-      act.yield %2 : tensor<4xf32>
+    %0 = act.group "softmax" (%a = %x : tensor<4xf32>) inplace [0] -> tensor<4xf32> {
+      %1 = act.softmax %a axis 0 : tensor<4xf32>
+      act.yield %1 : tensor<4xf32>
     }
-    %1 = act.group "softmax" (%a = %x : tensor<4xf32>) -> tensor<4xf32> {
     ```
     After `--check-groups`, on standard error:
     ```text
-    ...: error: 'act.group' op lets result 0 overwrite operand 0, which is read later
+    ...: error: 'act.group' op lets result 0 overwrite operand 0, which it does not read element by element, or which is read for another result
     ```
   }];
 }

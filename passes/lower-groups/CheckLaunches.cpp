@@ -2,11 +2,11 @@
 //
 // What later phases take for granted about launches. They bind addresses by
 // these operands, and nobody looks at types again.
-#include "dialects/act/KernelForm.h"
 #include "dialects/act/LinalgBuilder.h"
 #include "passes/kernels/KernelParts.h"
 #include "passes/lower-groups/LowerGroups.h"
 #include "passes/lower-groups/Passes.h"
+#include <set>
 
 namespace act {
 #define GEN_PASS_DEF_CHECKLAUNCHESPASS
@@ -39,6 +39,7 @@ private:
   LinalgForm form;
   SmallVector<ParameterEffectOpInterface> effects;
   llvm::SmallDenseSet<unsigned> results, workspaces, acted;
+  std::set<std::pair<unsigned, ParameterBuffer>> changed;
   bool scratch = false;
 };
 
@@ -86,6 +87,9 @@ FailureOr<Type> Checker::memoryOf(LaunchOp launch, KernelOperandAttr operand) {
              << " of effect " << index << ", which does not use it";
     auto parameter = SymbolTable::lookupNearestSymbolFrom<ParameterOp>(
         effect, effect.getParameterName());
+    if (!parameter)
+      return effect->emitOpError()
+             << "names no parameter: " << effect.getParameterName();
     return plain(bufferType(parameter, operand.getBuffer()));
   }
   }
@@ -95,7 +99,8 @@ FailureOr<Type> Checker::memoryOf(LaunchOp launch, KernelOperandAttr operand) {
 LogicalResult Checker::launch(LaunchOp launch, ArrayRef<int64_t> inPlace) {
   auto function =
       kernels.lookupSymbol<func::FuncOp>(launch.getKernel().getLeafReference());
-  if (!function || launch.getKernel().getRootReference() != kernelsName)
+  if (!function || launch.getKernel().getRootReference() != kernelsName ||
+      launch.getKernel().getNestedReferences().size() != 1)
     return launch.emitOpError()
            << "names " << launch.getKernel() << ", which is no kernel";
   // What the operands stand for: arguments, then results without an argument
@@ -128,10 +133,16 @@ LogicalResult Checker::launch(LaunchOp launch, ArrayRef<int64_t> inPlace) {
     if (!agrees)
       return launch.emitOpError() << "binds operand " << i << " of type "
                                   << type << " to memory of " << *memory;
-    bool isArgument = i < function.getNumArguments();
-    if (!isArgument && !operand.getWritten())
-      return launch.emitOpError() << "does not write operand " << i
-                                  << ", a result of " << launch.getKernel();
+    // What runs beside other launches depends on what each writes.
+    ArgumentRoleAttr role = i < function.getNumArguments() ? roleOf(function, i)
+                                                           : ArgumentRoleAttr();
+    bool writes = i >= function.getNumArguments() ||
+                  (role && role.getKind() != ArgumentRoleKind::Read);
+    if (writes != operand.getWritten())
+      return launch.emitOpError()
+             << "says that operand " << i << " is "
+             << (writes ? "not written, but " : "written, but not that ")
+             << launch.getKernel() << " writes it";
     if (operand.getKind() == KernelMemory::Workspace) {
       if (operand.getWritten())
         written.push_back(operand.getIndex());
@@ -145,8 +156,15 @@ LogicalResult Checker::launch(LaunchOp launch, ArrayRef<int64_t> inPlace) {
             "reads scratch before a launch has written it");
       scratch |= operand.getWritten();
     }
-    if (operand.getKind() == KernelMemory::Effect)
+    if (operand.getKind() == KernelMemory::Effect) {
       acted.insert(operand.getIndex());
+      if (writes &&
+          !changed.insert({operand.getIndex(), operand.getBuffer()}).second)
+        return launch.emitOpError()
+               << "changes the "
+               << stringifyParameterBuffer(operand.getBuffer()) << " of effect "
+               << operand.getIndex() << " a second time";
+    }
     auto makes = [&](unsigned result) -> LogicalResult {
       if (results.insert(result).second)
         return success();
@@ -171,6 +189,17 @@ LogicalResult Checker::launch(LaunchOp launch, ArrayRef<int64_t> inPlace) {
 }
 
 LogicalResult Checker::run(ArrayRef<int64_t> inPlace) {
+  // A choice takes some of the operands that the group permits.
+  ArrayRef<int64_t> permitted = group.getInplace();
+  bool chosen = inPlace.empty() ||
+                (inPlace.size() == permitted.size() &&
+                 llvm::any_of(inPlace, [](int64_t i) { return i >= 0; }));
+  for (size_t r = 0; chosen && r < inPlace.size(); ++r)
+    chosen = inPlace[r] == -1 || inPlace[r] == permitted[r];
+  if (!chosen)
+    return group.emitOpError()
+           << "has launches for the operands [" << inPlace
+           << "] in place, but permits [" << permitted << "]";
   for (LaunchOp op : launchesOf(group, inPlace))
     if (failed(launch(op, inPlace)))
       return failure();
@@ -195,6 +224,14 @@ struct CheckLaunches : act::impl::CheckLaunchesPassBase<CheckLaunches> {
 
 LogicalResult act::checkLaunches(ModuleOp module) {
   ModuleOp kernels = kernelsOf(module);
+  if (kernels)
+    for (Operation &op : *kernels.getBody()) {
+      auto f = dyn_cast<func::FuncOp>(op);
+      if (!f || f.isExternal() || !f.getBody().hasOneBlock() ||
+          f.getNumResults() == 0)
+        return op.emitError(
+            "is no kernel: expected a function of one block, with results");
+    }
   bool onHost =
       !kernels ||
       kernels->getAttrOfType<StringAttr>(targetAttr).getValue().empty();

@@ -44,7 +44,7 @@ private:
     produce(v,
             operand(KernelMemory::Workspace, firstWorkspace + workspace, true));
   }
-  LogicalResult act(ParameterEffectOpInterface op) override {
+  LogicalResult lowerEffect(ParameterEffectOpInterface op) override {
     return effect(op, effectNumber);
   }
   Value readScratch() override {

@@ -2,11 +2,13 @@
 #include "passes/lower-groups/LowerGroups.h"
 #include "mlir/IR/Verifier.h"
 #include "passes/kernel-cache/KernelCache.h"
+#include "passes/kernels/FormKernels.h"
 #include "passes/lower-groups/LowerGroup.h"
 #include "passes/lower-groups/Passes.h"
 #include "passes/module/Entries.h"
 #include "passes/tile/KnownTarget.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include <map>
 #include <set>
 
@@ -63,14 +65,14 @@ void addLaunches(GroupOp group, ArrayRef<int64_t> inPlace,
 FailureOr<ModuleOp> kernelsFor(ModuleOp module, StringRef target) {
   if (ModuleOp there = kernelsOf(module)) {
     auto made = there->getAttrOfType<StringAttr>(targetAttr);
-    if (made && made.getValue() == target)
+    if (made.getValue() == target)
       return there;
     auto nameOf = [](StringRef target) {
       return target.empty() ? "the host" : target;
     };
-    return there.emitError() << "the module's groups were lowered for "
-                             << nameOf(made ? made.getValue() : "")
-                             << ", not for " << nameOf(target);
+    return there.emitError()
+           << "the module's groups were lowered for " << nameOf(made.getValue())
+           << ", not for " << nameOf(target);
   }
   if (Operation *taken = module.lookupSymbol(kernelsName))
     return taken->emitError()
@@ -116,7 +118,8 @@ struct LowerGroups : act::impl::LowerGroupsPassBase<LowerGroups> {
 
 ModuleOp act::kernelsOf(ModuleOp module) {
   auto kernels = module.lookupSymbol<ModuleOp>(kernelsName);
-  return kernels && kernels->hasAttr(targetAttr) ? kernels : ModuleOp();
+  return kernels && kernels->hasAttrOfType<StringAttr>(targetAttr) ? kernels
+                                                                   : ModuleOp();
 }
 
 std::vector<int64_t> act::inPlaceOf(const FlatLaunch &launch,
@@ -146,14 +149,19 @@ SmallVector<LaunchOp> act::launchesOf(GroupOp group,
 LogicalResult act::lowerGroups(ModuleOp module,
                                ArrayRef<const Program *> programs,
                                StringRef target) {
+  if (failed(checkGroups(module)))
+    return failure();
   auto kernels = kernelsFor(module, target);
   if (failed(kernels))
     return failure();
   LinalgForm form = target.empty() ? LinalgForm::Tiles : LinalgForm::Sums;
-  // Functions that the module has already, by text.
+  // The functions, by text, and their names.
   std::map<std::string, StringAttr> known;
-  for (auto f : kernels->getOps<func::FuncOp>())
+  llvm::StringSet<> names;
+  for (auto f : kernels->getOps<func::FuncOp>()) {
     known.insert({textForKey(f), f.getSymNameAttr()});
+    names.insert(f.getName());
+  }
   std::set<Choice> done;
   for (const Program *program : programs)
     for (const FlatLaunch &launch : program->launches) {
@@ -175,6 +183,8 @@ LogicalResult act::lowerGroups(ModuleOp module,
           std::string symbol = "k" + std::to_string(known.size() - 1) + "_";
           for (char c : launch.group.getName())
             symbol += llvm::isAlnum(c) ? c : '_';
+          while (!names.insert(symbol).second)
+            symbol += '_';
           kernel.function.setName(symbol);
           it->second = kernel.function.getSymNameAttr();
         } else {
@@ -184,5 +194,5 @@ LogicalResult act::lowerGroups(ModuleOp module,
       }
       addLaunches(launch.group, choice.second, *lowered, symbols);
     }
-  return checkLaunches(module);
+  return failure(failed(verify(*kernels)) || failed(checkLaunches(module)));
 }

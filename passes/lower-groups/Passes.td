@@ -54,10 +54,10 @@ def CheckLaunchesPass : Pass<"check-launches", "::mlir::ModuleOp"> {
   let summary = "checks the launches of groups against their kernels";
   let description = [{
     Every argument of a kernel has the elements and the type of the memory that
-    the launch binds to it. Each of a group's launches for one choice of memory in
-    place: together they make every result and act on every parameter once, and
-    read a workspace only after it was written. `--lower-groups` runs these checks
-    at its end.
+    the launch binds to it, and the launch says that it writes what the argument's
+    role says. A group's launches for one choice of memory in place make every
+    result once and change every buffer of a parameter once. They read a workspace
+    only after it was written. `--lower-groups` runs these checks at its end.
 
     Before:
     ```mlir

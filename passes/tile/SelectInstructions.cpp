@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which instruction of tensor cores each dot becomes. Layouts and lowering go
-// by what stands on the op, so a target's instruction is chosen in this file
-// and nowhere else.
+// Which instruction of tensor cores each dot becomes. Lowering goes by what
+// stands on the op. The layouts of fragments are those of mma.sync.
 #include "act/Layout/Mma.h"
 #include "dialects/tile/Float8.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -33,11 +32,8 @@ Value widened(OpBuilder &b, Value v) {
 InstructionAttr mmaSync(DotOp dot) {
   MLIRContext *context = dot.getContext();
   Type element = getElementTypeOrSelf(dot.getA().getType());
-  int64_t parts = 1;
-  if (dot.isInParts()) {
-    parts = dot.getPrecision() == DotPrecision::BF16x3 ? 2 : 3;
+  if (dot.isInParts())
     element = BFloat16Type::get(context);
-  }
   int64_t k = act::layout::mmaDepth(element.getIntOrFloatBitWidth(),
                                     dot.getA().getType().getDimSize(1));
   if (k == 0)
@@ -46,7 +42,7 @@ InstructionAttr mmaSync(DotOp dot) {
   if (element.isF32())
     element = FloatTF32Type::get(context);
   return InstructionAttr::get(context, InstructionKind::MmaSync, m, 8, k,
-                              element, parts);
+                              element, dot.getParts());
 }
 
 struct SelectInstructions
@@ -58,17 +54,25 @@ struct SelectInstructions
     if (failed(gpu))
       return signalPassFailure();
     const bool hasFloat8 = (*gpu)->features.float8Products;
-    getOperation().walk([&](DotOp dot) {
-      if (dot.getInstruction())
-        return; // chosen by hand
-      if (isFloat8(getElementTypeOrSelf(dot.getA().getType())) &&
-          (!hasFloat8 || dot.getA().getType().getDimSize(1) % 32)) {
+    WalkResult walked = getOperation().walk([&](DotOp dot) {
+      bool isF8 = isFloat8(getElementTypeOrSelf(dot.getA().getType()));
+      if (dot.getInstruction()) { // chosen by hand
+        if (!isF8 || hasFloat8)
+          return WalkResult::advance();
+        dot.emitOpError() << "becomes " << dot.getInstructionAttr()
+                          << ", which " << target << " does not have";
+        return WalkResult::interrupt();
+      }
+      if (isF8 && (!hasFloat8 || dot.getA().getType().getDimSize(1) % 32)) {
         OpBuilder b(dot);
         dot.getAMutable().set(widened(b, dot.getA()));
         dot.getBMutable().set(widened(b, dot.getB()));
       }
       dot.setInstructionAttr(mmaSync(dot));
+      return WalkResult::advance();
     });
+    if (walked.wasInterrupted())
+      signalPassFailure();
   }
 };
 

@@ -120,7 +120,7 @@ module {
       %1 = act.silu %a : tensor<4xf32>
       act.yield %1 : tensor<4xf32>
     } launches {
-      // expected-error@+1 {{does not write operand 1, a result of @kernels::@k}}
+      // expected-error@+1 {{says that operand 1 is not written, but @kernels::@k writes it}}
       act.launch @kernels::@k (input 0, result 0) main
     }
     return %0 : tensor<4xf32>
@@ -335,5 +335,101 @@ module {
     func.func @in_place(%a: tensor<4xf32> {act.role = #act.role<in_place, result = 0>}) -> tensor<4xf32> {
       return %a : tensor<4xf32>
     }
+  }
+}
+
+// -----
+
+module {
+  act.parameter @w "w" : tensor<4xf32>
+  func.func @forward(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = act.group "g" (%a = %x : tensor<4xf32>) workspace(tensor<4xf32>) -> tensor<4xf32> {
+      %1 = act.silu %a : tensor<4xf32>
+      act.yield %1 : tensor<4xf32>
+    } launches {
+      // expected-error@+1 {{says that operand 0 is written, but not that @kernels::@k writes it}}
+      act.launch @kernels::@k (input 0 written, result 0 written) main
+    }
+    return %0 : tensor<4xf32>
+  }
+  module @kernels attributes {act.target = ""} {
+    func.func @k(%a: tensor<4xf32>) -> tensor<4xf32> {
+      return %a : tensor<4xf32>
+    }
+    func.func @half(%a: tensor<4xf16>) -> tensor<4xf32> {
+      %0 = tensor.empty() : tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+    func.func @in_place(%a: tensor<4xf32> {act.role = #act.role<in_place, result = 0>}) -> tensor<4xf32> {
+      return %a : tensor<4xf32>
+    }
+  }
+}
+
+// -----
+
+module {
+  act.parameter @w "w" : tensor<4xf32>
+  func.func @forward(%x: tensor<4xf32>) -> tensor<4xf32> {
+    // expected-error@+1 {{has launches for the operands [0] in place, but permits []}}
+    %0 = act.group "g" (%a = %x : tensor<4xf32>) workspace(tensor<4xf32>) -> tensor<4xf32> {
+      %1 = act.silu %a : tensor<4xf32>
+      act.yield %1 : tensor<4xf32>
+    } launches {
+      act.launch @kernels::@k (input 0, result 0 written) inplace [0] main
+    }
+    return %0 : tensor<4xf32>
+  }
+  module @kernels attributes {act.target = ""} {
+    func.func @k(%a: tensor<4xf32>) -> tensor<4xf32> {
+      return %a : tensor<4xf32>
+    }
+    func.func @half(%a: tensor<4xf16>) -> tensor<4xf32> {
+      %0 = tensor.empty() : tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+    func.func @in_place(%a: tensor<4xf32> {act.role = #act.role<in_place, result = 0>}) -> tensor<4xf32> {
+      return %a : tensor<4xf32>
+    }
+  }
+}
+
+// -----
+
+module {
+  act.parameter @w "w" : tensor<4xf32>
+  func.func @forward(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = act.group "g" (%a = %x : tensor<4xf32>) workspace(tensor<4xf32>) -> tensor<4xf32> {
+      %1 = act.silu %a : tensor<4xf32>
+      act.accumulate @w, %1 : tensor<4xf32>
+      act.yield %1 : tensor<4xf32>
+    } launches {
+      act.launch @kernels::@k (input 0, result 0 written) main
+      act.launch @kernels::@k (input 0, effect 0 gradient written)
+      // expected-error@+1 {{changes the gradient of effect 0 a second time}}
+      act.launch @kernels::@k (input 0, effect 0 gradient written)
+    }
+    return %0 : tensor<4xf32>
+  }
+  module @kernels attributes {act.target = ""} {
+    func.func @k(%a: tensor<4xf32>) -> tensor<4xf32> {
+      return %a : tensor<4xf32>
+    }
+    func.func @half(%a: tensor<4xf16>) -> tensor<4xf32> {
+      %0 = tensor.empty() : tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+    func.func @in_place(%a: tensor<4xf32> {act.role = #act.role<in_place, result = 0>}) -> tensor<4xf32> {
+      return %a : tensor<4xf32>
+    }
+  }
+}
+
+// -----
+
+module {
+  module @kernels attributes {act.target = ""} {
+    // expected-error@+1 {{is no kernel: expected a function of one block, with results}}
+    func.func private @k(tensor<4xf32>) -> tensor<4xf32>
   }
 }

@@ -39,7 +39,7 @@ LogicalResult TallyOp::lowerStage(StageBuilder &stage, unsigned number) {
     return success();
   }
   stage.set(getResult(), stage.read(0));
-  return stage.act(*this);
+  return stage.lowerEffect(*this);
 }
 
 SmallVector<BufferUse> TallyOp::getBufferUses() {

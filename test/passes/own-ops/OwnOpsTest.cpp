@@ -148,6 +148,31 @@ void runOn(const char *device, ModuleOp module, StringRef target) {
   actrt_device_release(opened);
 }
 
+// A named operation, and one that nobody reads: on a GPU it is a generic, and
+// the dead op is no kernel.
+TEST_F(OwnOps, NamedLinalg) {
+  OwningOpRef<ModuleOp> named = parseSourceString<ModuleOp>(R"(
+func.func @forward(%x: tensor<64x32xf32>, %y: tensor<32x16xf32>) -> tensor<64x16xf32> {
+  %c = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x16xf32>
+  %f = linalg.fill ins(%c : f32) outs(%e : tensor<64x16xf32>) -> tensor<64x16xf32>
+  %0 = linalg.matmul ins(%x, %y : tensor<64x32xf32>, tensor<32x16xf32>) outs(%f : tensor<64x16xf32>) -> tensor<64x16xf32>
+  %dead = act.softmax %0 axis 1 : tensor<64x16xf32>
+  return %0 : tensor<64x16xf32>
+})",
+                                                            &context);
+  ASSERT_TRUE(named);
+  for (const char *target : {"", "sm_80"}) {
+    OwningOpRef<ModuleOp> copy(named->clone());
+    act::EmitOptions options;
+    options.target = target;
+    options.cacheDir = "none";
+    auto step = act::emitStep(*copy, options);
+    ASSERT_TRUE(succeeded(step)) << target;
+    EXPECT_EQ(step->kernels.size(), 1u) << target;
+  }
+}
+
 TEST_F(OwnOps, RunOnHost) { runOn("host", *module, ""); }
 TEST_F(OwnOps, RunOnSimulatedGpu) { runOn("sim:sm_80", *module, "sm_80"); }
 
