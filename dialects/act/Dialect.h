@@ -29,7 +29,7 @@ enum class CostClass {
   View,      ///< costs nothing: read through, replayed, never saved
   Reference, ///< a parameter, a constant, a random site: never saved
   Cheap,     ///< elementwise work, norms, masks: memory-bound
-  Statistic, ///< as Cheap, but its small results (row statistics) are kept
+  Statistic, ///< as Cheap, but withStatistics: its small results are kept
   Gemm,      ///< a matrix product
   Attention, ///< fused attention
   Loss,      ///< fused linear + cross entropy
@@ -54,7 +54,8 @@ enum class LinalgForm {
   Sums,  ///< lowerToSums, for --convert-linalg-to-tile: no loops
 };
 
-/// Where a stage of an op runs among the kernels of its group.
+/// Where a stage of an op runs among the kernels of its group. Own and Last
+/// differ if several ops of a group have stages.
 struct KernelStage {
   enum Kernel {
     Main, ///< with the group's other ops

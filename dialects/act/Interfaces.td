@@ -134,7 +134,10 @@ def Act_KernelOpInterface : OpInterface<"KernelOpInterface"> {
     InterfaceMethod<[{
       The stages in which a kernel group computes the op; none if one kernel
       computes it as a whole. The op is in its group, and the answer may depend
-      on what else is there and on which results are read.
+      on what else is there and on which results are read. Stages run in the order
+      Main, Own, Last. One of them is in Main, unless other ops of the group are
+      there. An op that follows is in the first kernel that has all its operands,
+      so behind the stage that sets the result.
     }], "::llvm::SmallVector<::act::KernelStage>", "getStages",
       (ins "::act::LinalgForm":$form), [{}], [{ return {}; }]>,
     InterfaceMethod<[{
@@ -145,8 +148,10 @@ def Act_KernelOpInterface : OpInterface<"KernelOpInterface"> {
       }]>,
     InterfaceMethod<[{
       Tensors that the group's kernels borrow from the arena in addition to
-      operands and results. The op is in its group. They are the same for every
-      target, even if it does not use them.
+      operands and results: what stages exchange. A stage reads what an earlier
+      kernel has written. The op is in its group. They are the same for every
+      target, even if it does not use them. Dimensions may have names, for
+      formulas.
     }], "::llvm::SmallVector<::mlir::RankedTensorType>", "getWorkspaceTypes",
       (ins), [{}], [{ return {}; }]>,
     InterfaceMethod<[{

@@ -21,13 +21,14 @@ mlir::Value beforeReshapes(mlir::Value v);
 
 /// Lowers one stage of an op into a kernel. The kernel is a function whose
 /// arguments and results are the memory that it reads and writes. `workspace`
-/// counts the op's own workspaces.
+/// is an index into the op's getWorkspaceTypes.
 class StageBuilder {
 public:
   StageBuilder(mlir::OpBuilder &b, LinalgForm form) : b(b), form(form) {}
   virtual ~StageBuilder() = default;
 
-  /// What a value of the group is in this kernel; null if another makes it.
+  /// What a value of the group is in this kernel; null if another makes it, or
+  /// for a result that is not set yet.
   virtual mlir::Value lookup(mlir::Value v) = 0;
   llvm::SmallVector<mlir::Value> operands(mlir::Operation *op);
   /// Says what a result of the op is. Until then, it is made by another kernel.
@@ -36,6 +37,7 @@ public:
   /// Reads what an earlier stage has written. With `rowElements`, it is stored
   /// in tiles of 8 rows, each of that many elements.
   virtual mlir::Value read(unsigned workspace, int64_t rowElements = 0) = 0;
+  /// `v` has the workspace's element type and as many elements, in any shape.
   virtual void write(unsigned workspace, mlir::Value v) = 0;
   /// Lowers the op's effect on its parameter in this stage.
   virtual llvm::LogicalResult lowerEffect(ParameterEffectOpInterface op) = 0;

@@ -328,8 +328,7 @@ void KernelOfFunction::makeKernel() {
     else
       from.replaceAllUsesWith(to);
   for (unsigned i = 0; i < f.getNumArguments(); ++i)
-    if (act::ArgumentRoleAttr role = act::roleOf(f, i);
-        role && role.getTiles())
+    if (act::ArgumentRoleAttr role = act::roleOf(f, i); role && role.getTiles())
       blocks->bindTiles(entry.getArgument(i), role.getTiles());
 }
 
@@ -648,6 +647,10 @@ struct ConvertLinalgToTile
     SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
     auto kernels = gpu::GPUModuleOp::create(b, module.getLoc(), "kernels");
     for (func::FuncOp f : functions) {
+      if (f.isExternal() || f.getNumResults() == 0) {
+        f.emitOpError("is no kernel: expected a body and results to store");
+        return signalPassFailure();
+      }
       b.setInsertionPointToEnd(kernels.getBody());
       if (failed(KernelOfFunction(f, *precision, tightness, b).convert()))
         return signalPassFailure();

@@ -18,6 +18,14 @@ using namespace act;
 
 namespace {
 
+/// An operand as the launch prints it.
+std::string textOf(KernelOperandAttr operand) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  operand.printOperand(os);
+  return text;
+}
+
 /// Checks the launches of one group for one choice of operands in place.
 class Checker {
 public:
@@ -131,8 +139,9 @@ LogicalResult Checker::launch(LaunchOp launch, ArrayRef<int64_t> inPlace) {
                                    elementCount(from) == elementCount(to)
                              : *memory == type;
     if (!agrees)
-      return launch.emitOpError() << "binds operand " << i << " of type "
-                                  << type << " to memory of " << *memory;
+      return launch.emitOpError()
+             << "binds operand " << i << " of type " << type << " to "
+             << textOf(operand) << " of type " << *memory;
     // What runs beside other launches depends on what each writes.
     ArgumentRoleAttr role = i < function.getNumArguments() ? roleOf(function, i)
                                                            : ArgumentRoleAttr();
@@ -148,12 +157,12 @@ LogicalResult Checker::launch(LaunchOp launch, ArrayRef<int64_t> inPlace) {
         written.push_back(operand.getIndex());
       else if (!workspaces.contains(operand.getIndex()))
         return launch.emitOpError() << "reads workspace " << operand.getIndex()
-                                    << " before a launch has written it";
+                                    << ", which no earlier launch has written";
     }
     if (operand.getKind() == KernelMemory::Scratch) {
       if (!operand.getWritten() && !scratch)
         return launch.emitOpError(
-            "reads scratch before a launch has written it");
+            "reads scratch, which no earlier launch has written");
       scratch |= operand.getWritten();
     }
     if (operand.getKind() == KernelMemory::Effect) {

@@ -72,7 +72,11 @@ private:
   /// An argument for the op's workspace; `written` if this kernel writes it.
   Value argumentFor(unsigned workspace, bool written) {
     unsigned number = firstWorkspace + workspace;
-    Type type = *std::next(group.getWorkspaceTypes().begin(), number);
+    // One that the op has not declared is an error of checkLaunches.
+    auto types = llvm::to_vector(group.getWorkspaceTypes());
+    Type type = number < types.size()
+                    ? types[number]
+                    : RankedTensorType::get({1}, b.getF32Type());
     return argument(plainTensor(type),
                     operand(KernelMemory::Workspace, number, written));
   }

@@ -52,3 +52,10 @@ func.func @parts(%x: tensor<8x20000xf32>, %p: tensor<128x20000xf32> {act.role = 
   } -> tensor<8x20000xf32>
   return %s, %y : tensor<20000xf32>, tensor<8x20000xf32>
 }
+
+// -----
+
+// expected-error @below {{is no kernel: expected a body and results to store}}
+func.func @nothing(%x: tensor<64xf32>) {
+  return
+}

@@ -92,7 +92,7 @@ module {
       %1 = act.silu %a : tensor<4xf32>
       act.yield %1 : tensor<4xf32>
     } launches {
-      // expected-error@+1 {{binds operand 0 of type 'tensor<4xf16>' to memory of 'tensor<4xf32>'}}
+      // expected-error@+1 {{binds operand 0 of type 'tensor<4xf16>' to input 0 of type 'tensor<4xf32>'}}
       act.launch @kernels::@half (input 0, result 0 written) main
     }
     return %0 : tensor<4xf32>
@@ -148,7 +148,7 @@ module {
       %1 = act.silu %a : tensor<4xf32>
       act.yield %1 : tensor<4xf32>
     } launches {
-      // expected-error@+1 {{reads workspace 0 before a launch has written it}}
+      // expected-error@+1 {{reads workspace 0, which no earlier launch has written}}
       act.launch @kernels::@k (workspace 0, result 0 written) main
     }
     return %0 : tensor<4xf32>
