@@ -86,3 +86,17 @@ function(act_add_mlir_library name)
   act_use_pch(${name})
   set_property(GLOBAL APPEND PROPERTY ACT_MLIR_LIBRARIES ${name})
 endfunction()
+
+# A folder of passes over act: its Passes.td with its page of the manual, and the
+# library Act${name}Passes of all its sources.
+function(act_add_passes name)
+  cmake_parse_arguments(A "" "" "DEPENDS;LINK;MLIR" ${ARGN})
+  set(LLVM_TARGET_DEFINITIONS Passes.td)
+  mlir_tablegen(Passes.h.inc -gen-pass-decls -name Act${name})
+  add_public_tablegen_target(Act${name}PassIncGen)
+  add_mlir_doc(Passes Act${name}Passes "" -gen-pass-doc)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  act_add_mlir_library(Act${name}Passes SOURCES ${sources}
+    DEPENDS Act${name}PassIncGen ActDialectIncGen ${A_DEPENDS}
+    LINK ${A_LINK} ActDialect MLIR MLIRPass MLIRFuncDialect MLIRIR ${A_MLIR})
+endfunction()
