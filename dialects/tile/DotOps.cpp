@@ -4,6 +4,7 @@
 // the fragments that tensor cores take.
 #include "act/Layout/Mma.h"
 #include "dialects/tile/ShapeCheck.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace act::tile;

@@ -41,39 +41,17 @@
 // has no size.
 #ifndef ACT_PASSES_IMPORT_IMPORTMODEL_H
 #define ACT_PASSES_IMPORT_IMPORTMODEL_H
-#include "act/HuggingFace/ModelConfig.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "passes/import/ImportOptions.h"
 
 namespace act {
-
-struct ImportOptions {
-  std::string name = "model"; // the module's
-  int64_t batch = 1;
-  std::optional<int64_t> seq; // else min(max positions, 2048)
-  std::vector<std::string> symbolic;
-  bool packed = false;
-  bool attentionMask = false;          // for causal models; bert always has one
-  std::optional<int64_t> maxSequences; // packed; else one per token
-  std::optional<artifact::DType> dtype; // else the config's
-  bool train = true;
-  bool kvCache = false; // only for inference of causal models
-  std::optional<int64_t> loraRank;
-  std::optional<double> loraAlpha;      // else 2 * rank
-  std::vector<std::string> loraTargets; // else query and value
-  bool nf4 = false;                     // weights of the layers' linear ops
-  bool nf4Nested = false;               // and their scales in 8 bits
-  // Without nf4, the config's quantization_config applies.
-};
 
 /// Error messages name the option or, if only the config can change it, the
 /// config's field. Non-fatal findings go to `warnings`.
 Result<mlir::OwningOpRef<mlir::ModuleOp>>
 importModel(const hf::ModelConfig &config, const ImportOptions &options,
             mlir::MLIRContext *context, std::vector<std::string> &warnings);
-
-/// `text` as a symbol name that prints without quotes.
-std::string symbolName(llvm::StringRef text);
 
 } // namespace act
 #endif

@@ -7,7 +7,7 @@
 #define ACT_PASSES_IMPORT_MODELBUILDER_H
 #include "dialects/act/Types.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "passes/import/ImportModel.h"
+#include "passes/import/ImportOptions.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -201,6 +201,9 @@ int64_t sequenceLength(const hf::ModelConfig &config,
 void buildLlama(ModelBuilder &m); // and mistral, qwen2
 void buildGpt2(ModelBuilder &m);
 void buildBert(ModelBuilder &m);
+
+/// `text` as a symbol name that prints without quotes.
+std::string symbolName(llvm::StringRef text);
 
 } // namespace act
 #endif

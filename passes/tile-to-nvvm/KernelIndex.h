@@ -23,7 +23,7 @@
 // missing ones are empty lists and zeros.
 #ifndef ACT_PASSES_TILETONVVM_KERNELINDEX_H
 #define ACT_PASSES_TILETONVVM_KERNELINDEX_H
-#include "passes/tile-to-nvvm/CompileKernels.h"
+#include "passes/tile-to-nvvm/CompiledKernel.h"
 #include "passes/tile-to-nvvm/Ptxas.h"
 
 namespace act::tile {

@@ -2,7 +2,8 @@
 #include "passes/tile-to-nvvm/PtxCache.h"
 #include "dialects/tile/Dialect.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
-#include "passes/tile-to-nvvm/CompileKernels.h"
+#include "passes/tile-to-nvvm/CompiledKernel.h"
+#include "passes/tile-to-nvvm/EmitPtx.h"
 
 using namespace mlir;
 using namespace act;

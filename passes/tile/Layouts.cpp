@@ -50,3 +50,7 @@ RankedTensorType tile::collapsed(RankedTensorType type, unsigned rank) {
                                         digits(l.registers()),
                                         digits(l.lanes()), digits(l.warps())));
 }
+
+int64_t act::tile::bytesOf(Type element) {
+  return std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
+}

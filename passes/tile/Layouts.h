@@ -30,6 +30,9 @@ LayoutAttr attribute(mlir::MLIRContext *context,
 mlir::RankedTensorType with(mlir::RankedTensorType type,
                             const layout::Distributed &layout);
 
+/// Bytes of one element in memory (i1 takes one).
+int64_t bytesOf(mlir::Type element);
+
 /// The same registers as a block of lower rank: leading dimensions are merged
 /// into the first that stays, in row-major order.
 mlir::RankedTensorType collapsed(mlir::RankedTensorType type, unsigned rank);

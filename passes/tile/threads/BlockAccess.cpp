@@ -11,13 +11,10 @@
 #include "dialects/tile/Divisor.h"
 #include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "passes/tile/Layouts.h"
 
 using namespace mlir;
 using namespace act::tile;
-
-int64_t act::tile::bytesOf(Type element) {
-  return std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
-}
 
 int64_t act::tile::plainBytes(ViewType view) {
   return view.isPlain() ? ShapedType::getNumElements(view.getShape()) *

@@ -66,8 +66,6 @@ private:
   int64_t elementBytes;
 };
 
-/// Bytes of one element in memory (i1 takes one).
-int64_t bytesOf(mlir::Type element);
 /// The size in bytes of a dense view. The powers of two in it also align its
 /// address: the tensor may be one of several in a row. Else 0.
 int64_t plainBytes(ViewType view);

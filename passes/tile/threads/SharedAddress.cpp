@@ -13,22 +13,6 @@ using namespace act::tile;
 using layout::Place;
 using layout::Shared;
 
-Shared act::tile::sharedForm(SharedType type) {
-  // Cannot fail: the type's verifier made the same check.
-  SharedLayoutAttr layout = type.getLayout();
-  return *Shared::cut(type.getShape().vec(), bytesOf(type.getElementType()),
-                      layout ? layout.getSwizzle() : 0,
-                      layout && layout.getPairs() ? layout::Swizzle::pairs
-                                                  : layout::Swizzle::chunks);
-}
-
-act::Result<act::layout::Distributed>
-act::tile::copyLayout(const layout::Shared &form,
-                      const layout::Shared::Panel &panel, int64_t warps) {
-  return layout::blocked({form.rows(), panel.bytes / form.elementBytes()},
-                         16 / form.elementBytes(), warps);
-}
-
 /// Slots are row-major over the leading dimensions, so their strides grow from
 /// the last one.
 Value act::tile::slotPointer(SharedType type, Value pointer, ValueRange slot,
@@ -151,46 +135,4 @@ Value SharedAddress::at(size_t i) {
   if (!v)
     v = arith::XOrIOp::create(t.b, t.loc, thread, t.i32(d.flip));
   return pointer(v, d.add);
-}
-
-// Panels of one width, so that SharedAddress finds deltas. Elements of 4 bytes
-// and more are also accessed in pairs of chunks, where mma has its fragments.
-SharedType act::tile::swizzledMemory(RankedTensorType block, int64_t slots) {
-  SmallVector<int64_t> shape;
-  if (slots)
-    shape.push_back(slots);
-  llvm::append_range(shape, block.getShape());
-  int64_t bytes = bytesOf(block.getElementType());
-  int64_t width = Shared::evenWidth(block.getDimSize(1) * bytes);
-  return SharedType::get(
-      shape, block.getElementType(),
-      SharedLayoutAttr::get(block.getContext(), width,
-                            /*pairs=*/bytes >= 4 && width > 16));
-}
-
-// The load gets the layout with dimensions swapped, and the transpose after it
-// only renames registers:
-//
-//     %t = tile.trans %p                   %v = tile.load_shared %s
-//     %c = tile.convert_layout %t          %c = tile.trans %v
-void act::tile::readFrom(Value shared, ValueRange slot,
-                         ConvertLayoutOp conversion, OpBuilder &b) {
-  Location loc = conversion.getLoc();
-  auto wanted = cast<RankedTensorType>(conversion.getType());
-  auto trans = conversion.getInput().getDefiningOp<TransOp>();
-  Value v;
-  if (trans) {
-    // The block's layout is the wanted one with swapped dimensions.
-    auto block = cast<RankedTensorType>(trans.getInput().getType());
-    v = LoadSharedOp::create(b, loc,
-                             with(block, TransOp::swapped(distributed(wanted))),
-                             shared, slot);
-    v = TransOp::create(b, loc, wanted, v);
-  } else {
-    v = LoadSharedOp::create(b, loc, wanted, shared, slot);
-  }
-  conversion.getResult().replaceAllUsesWith(v);
-  conversion.erase();
-  if (trans && trans->use_empty())
-    trans.erase();
 }

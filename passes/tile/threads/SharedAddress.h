@@ -13,22 +13,14 @@
 #ifndef ACT_PASSES_TILE_THREADS_SHAREDADDRESS_H
 #define ACT_PASSES_TILE_THREADS_SHAREDADDRESS_H
 
-#include "act/Layout/Shared.h"
+#include "passes/tile/threads/SharedForm.h"
 #include "passes/tile/threads/ThreadBuilder.h"
 
 namespace act::tile {
 
-/// How the blocks of a shared type are laid out, one after the other.
-layout::Shared sharedForm(SharedType type);
 /// The first byte of the block in `slot`.
 mlir::Value slotPointer(SharedType type, mlir::Value pointer,
                         mlir::ValueRange slot, ThreadBuilder &t);
-
-/// Which thread copies which 16-byte piece of a panel, a block of [rows,
-/// columns of the panel].
-Result<layout::Distributed> copyLayout(const layout::Shared &form,
-                                       const layout::Shared::Panel &panel,
-                                       int64_t warps);
 
 struct Accesses {
   mlir::Value row, column;              // i32: the thread's position
@@ -59,14 +51,6 @@ private:
   std::optional<std::vector<layout::Shared::Delta>> deltas;
   std::map<int64_t, mlir::Value> flipped;
 };
-
-/// Swizzled shared memory for `slots` two-dimensional blocks; for 0, one block
-/// without a slot dimension.
-SharedType swizzledMemory(mlir::RankedTensorType block, int64_t slots = 0);
-/// Replaces a conversion by a read of `shared`, which holds the converted block
-/// or, for a transposed conversion, the block before the transpose.
-void readFrom(mlir::Value shared, mlir::ValueRange slot,
-              ConvertLayoutOp conversion, mlir::OpBuilder &b);
 
 } // namespace act::tile
 #endif

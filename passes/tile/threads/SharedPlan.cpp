@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/tile/threads/SharedPlan.h"
-#include "passes/tile/threads/SharedAddress.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/tile/threads/SharedForm.h"
 
 using namespace mlir;
 using namespace act::tile;

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef ACT_PASSES_IMPORT_IMPORTOPTIONS_H
+#define ACT_PASSES_IMPORT_IMPORTOPTIONS_H
+#include "act/HuggingFace/ModelConfig.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace act {
+
+/// What a config does not say about the module to be made of it
+/// (ImportModel.h).
+struct ImportOptions {
+  std::string name = "model"; // the module's
+  int64_t batch = 1;
+  std::optional<int64_t> seq; // else min(max positions, 2048)
+  std::vector<std::string> symbolic;
+  bool packed = false;
+  bool attentionMask = false;          // for causal models; bert always has one
+  std::optional<int64_t> maxSequences; // packed; else one per token
+  std::optional<artifact::DType> dtype; // else the config's
+  bool train = true;
+  bool kvCache = false; // only for inference of causal models
+  std::optional<int64_t> loraRank;
+  std::optional<double> loraAlpha;      // else 2 * rank
+  std::vector<std::string> loraTargets; // else query and value
+  bool nf4 = false;                     // weights of the layers' linear ops
+  bool nf4Nested = false;               // and their scales in 8 bits
+  // Without nf4, the config's quantization_config applies.
+};
+
+} // namespace act
+#endif

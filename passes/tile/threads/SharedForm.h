@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How blocks lie in shared memory.
+#ifndef ACT_PASSES_TILE_THREADS_SHAREDFORM_H
+#define ACT_PASSES_TILE_THREADS_SHAREDFORM_H
+#include "act/Layout/Shared.h"
+#include "dialects/tile/Dialect.h"
+
+namespace act::tile {
+
+/// How the blocks of a shared type are laid out, one after the other.
+layout::Shared sharedForm(SharedType type);
+
+/// Which thread copies which 16-byte piece of a panel, a block of [rows,
+/// columns of the panel].
+Result<layout::Distributed> copyLayout(const layout::Shared &form,
+                                       const layout::Shared::Panel &panel,
+                                       int64_t warps);
+
+/// Swizzled shared memory for `slots` two-dimensional blocks; for 0, one block
+/// without a slot dimension.
+SharedType swizzledMemory(mlir::RankedTensorType block, int64_t slots = 0);
+/// Replaces a conversion by a read of `shared`, which holds the converted block
+/// or, for a transposed conversion, the block before the transpose.
+void readFrom(mlir::Value shared, mlir::ValueRange slot,
+              ConvertLayoutOp conversion, mlir::OpBuilder &b);
+
+} // namespace act::tile
+#endif
