@@ -20,10 +20,9 @@ namespace {
 
 /// Whether `op` only says where a value is, or what happens between kernels.
 bool mayStandOutside(Operation &op) {
-  auto split = dyn_cast<SplitOp>(op);
   return isa<ParamOp, RepeatOp, PhaseOp, KeptOp, SiteOp, ReshapeOp,
              func::CallOp>(op) ||
-         (split && isSlice(split)) || op.hasTrait<OpTrait::IsTerminator>();
+         isSlice(&op) || op.hasTrait<OpTrait::IsTerminator>();
 }
 
 LogicalResult check(GroupOp group, SymbolTable &symbols) {
@@ -87,12 +86,13 @@ LogicalResult act::checkGroups(ModuleOp module) {
         if (failed(check(group, symbols)))
           return failure();
       } else if (!mayStandOutside(op)) {
-        // A constant stands outside because of what reads it.
+        // A constant stands outside because of an op that reads it; that one is
+        // reported.
         bool byReader =
             isFree(&op) && llvm::any_of(op.getUsers(), [](Operation *user) {
-              return !mayStandOutside(*user);
+              return !isa<GroupOp>(user) && !mayStandOutside(*user);
             });
-        if (!byReader || isa<GroupOp>(*op.user_begin()))
+        if (!byReader)
           return op.emitOpError("is in no group");
       }
     }

@@ -26,13 +26,16 @@ unsigned Program::root(unsigned b) const {
   }
 }
 
-bool act::isSlice(SplitOp op) {
-  RankedTensorType input = op.getInput().getType();
+bool act::isSlice(Operation *op) {
+  auto split = dyn_cast<SplitOp>(op);
+  if (!split)
+    return false;
+  RankedTensorType input = split.getInput().getType();
   if (input.getRank() != 1 || !input.hasStaticShape() ||
       isa<NF4Type>(input.getElementType()))
     return false;
   int64_t offset = 0;
-  for (Value part : op.getParts()) {
+  for (Value part : split.getParts()) {
     if (offset % arenaAlignment)
       return false;
     offset += byteSize(cast<RankedTensorType>(part.getType()));

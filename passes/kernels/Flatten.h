@@ -128,9 +128,10 @@ mlir::FailureOr<Program> flatten(mlir::ModuleOp module,
 /// Every kernel argument starts at a multiple of this many bytes.
 inline constexpr int64_t arenaAlignment = 64;
 
-/// Whether the parts are slices of the input's memory: the input has one
-/// dimension and each part starts at a valid kernel-argument alignment.
-bool isSlice(SplitOp op);
+/// Whether `op` is a split whose parts are slices of its input's memory: the
+/// input has one dimension and each part starts at a valid kernel-argument
+/// alignment. It stays outside groups, whose operands are the parts.
+bool isSlice(mlir::Operation *op);
 
 } // namespace act
 #endif

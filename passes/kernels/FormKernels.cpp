@@ -32,12 +32,6 @@ using namespace act;
 
 namespace {
 
-/// A split whose parts are places in its input's memory. It stays outside
-/// groups: their operands are the parts, and no kernel reads through it.
-bool isPlaces(Operation *op) {
-  auto split = dyn_cast<SplitOp>(op);
-  return split && isSlice(split);
-}
 /// A linalg operation on memory, which has no place among values.
 bool writesMemory(Operation *op) {
   auto destination = dyn_cast<DestinationStyleOpInterface>(op);
@@ -45,7 +39,7 @@ bool writesMemory(Operation *op) {
 }
 /// An op that no kernel may contain.
 bool isOutside(Operation *op) {
-  return isPlaces(op) ||
+  return isSlice(op) ||
          isa<ParamOp, RepeatOp, PhaseOp, KeptOp, SiteOp, GroupOp>(op) ||
          !isa<CostOpInterface>(op) || writesMemory(op);
 }
@@ -123,7 +117,7 @@ private:
   /// Does every kernel that reads `op` get its own copy? The answer changes
   /// when `dissolve` adds to the prologues.
   bool isInlined(Operation *op) {
-    return (isFree(op) && !isPlaces(op)) || prologues.contains(op);
+    return (isFree(op) && !isSlice(op)) || prologues.contains(op);
   }
 
   void number() {

@@ -288,7 +288,8 @@ std::vector<std::string> namesIn(const std::string &path) {
 
 } // namespace
 
-// What was trained, under PEFT's names; the whole when it is asked for.
+// --save writes the trained parameters under PEFT's names, and the whole model
+// on request.
 TEST_F(ActRun, SavesWhatWasTrained) {
   ASSERT_TRUE(artifact::writeFile(folder + "a.act", adaptedStep()));
   const std::string adapt = "train a.act --allow-native --lr 5 --data text ";

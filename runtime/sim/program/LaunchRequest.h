@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A launch as others see it: what a kernel needs, what is asked for, and what
-// comes back.
+// The interface of a launch: what the kernel needs, what the caller asks for,
+// and what the simulator returns.
 #ifndef ACT_RUNTIME_SIM_PROGRAM_LAUNCHREQUEST_H
 #define ACT_RUNTIME_SIM_PROGRAM_LAUNCHREQUEST_H
 #include "runtime/sim/program/Counters.h"
