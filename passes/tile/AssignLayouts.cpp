@@ -29,6 +29,7 @@
 #include <deque>
 #include <map>
 #include <numeric>
+#include <set>
 
 namespace act::tile {
 #define GEN_PASS_DEF_ASSIGNLAYOUTSPASS
@@ -245,18 +246,42 @@ int64_t elementsBeside(BlockAccessOpInterface access) {
   return beside;
 }
 
+/// The loads that sums are computed from.
+llvm::SmallPtrSet<Operation *, 8> loadsOfSums(gpu::GPUFuncOp kernel) {
+  SetVector<Operation *> behind;
+  kernel.walk([&](ReduceOp op) { behind.insert(op); });
+  llvm::SmallPtrSet<Operation *, 8> loads;
+  for (size_t i = 0; i < behind.size(); ++i) {
+    if (isa<LoadOp>(behind[i]))
+      loads.insert(behind[i]);
+    for (Value v : behind[i]->getOperands())
+      if (Operation *op = v.getDefiningOp(); op && isBlock(v))
+        behind.insert(op);
+  }
+  return loads;
+}
+
 /// Blocks computed element by element share one layout, chosen by the widest
 /// type: with 8 bf16 elements in a row, a thread would need two accesses for 8
 /// of f32, each using half of every sector. Operands of dots are loaded
 /// differently. Where rows are unaligned and a thread reads its 8 elements one
 /// by one, it takes 8 times the sectors; there neighbouring elements go to
 /// neighbouring threads.
+///
+/// The layout is the order of a row's sum. So where rows are summed, only what
+/// they are computed from counts, and not what else is fused to the sum.
 void Assignment::findAccesses() {
   bool hasDots = kernel.walk([](DotOp) { return WalkResult::interrupt(); })
                      .wasInterrupted();
+  auto deciding = loadsOfSums(kernel);
+  std::set<std::vector<int64_t>> decided;
+  for (Operation *load : deciding)
+    decided.insert(blockType(load->getResult(0)).getShape().vec());
   kernel.walk([&](BlockAccessOpInterface op) {
     Value v = op.getAccessed();
-    if (!v || !isBlock(v))
+    if (!v || !isBlock(v) ||
+        (decided.count(blockType(v).getShape().vec()) &&
+         !deciding.contains(op)))
       return;
     Accesses &all = accesses[blockType(v).getShape().vec()];
     if (!hasDots)

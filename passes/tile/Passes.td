@@ -244,7 +244,8 @@ def SelectInstructionsPass : Pass<"tile-select-instructions", "::mlir::gpu::GPUM
 def SimplifyMathPass : Pass<"tile-simplify-math", "::mlir::gpu::GPUModuleOp"> {
   let summary = "computes exponentials and maxima in loops with fewer instructions";
   let description = [{
-    On blocks of f32 in loops:
+    On blocks of f32 in loops, and on those of a loop's only iteration, which become
+    operands of another product:
 
     - the maximum of s k, k a positive constant, is k times that of s, bit for bit;
     - `c ? s k : -inf` is `(c ? s : -inf) k`, so a mask does not block the others;
@@ -259,8 +260,7 @@ def SimplifyMathPass : Pass<"tile-simplify-math", "::mlir::gpu::GPUModuleOp"> {
       assumed to be finite: once `tile-split-masked-loops` has removed a mask, the
       select that keeps hidden rows from NaN goes too.
 
-    Exponentials must have `fastmath<reassoc,contract,afn>`; others, and those
-    outside of loops, stay. A weight then has a relative error of up to 2^-23 |m|,
+    Exponentials must have `fastmath<reassoc,contract,afn>`; others stay. A weight then has a relative error of up to 2^-23 |m|,
     the same for the whole row, where `math.exp` rounds it to the last bit. If s
     contains more than a product, such as the -1e9 that masks add, it may be of any
     size. Then exp(s - m) is 2 to the power (s - m) log2(e), which is 1 at the
@@ -563,6 +563,11 @@ def SumLanesLastPass : Pass<"tile-sum-lanes-last", "::mlir::gpu::GPUModuleOp"> {
     exchange parts once, after the loop. An iteration may also multiply the carried
     sum, as in an online softmax, by a value that is the same in these lanes. The
     pass proves this from the exchanges that produced the value.
+
+    The lanes go on with their parts in a loop that begins with such a sum, and in a
+    block of exponentials outside of loops, which is the only iteration of one. So
+    the order of a softmax's sums does not depend on the loops into which
+    `tile-split-masked-loops` has divided a row.
 
     The order of the sum changes, but is as fixed as before.
 

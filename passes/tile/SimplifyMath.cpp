@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Saves instructions per element in loops over blocks.
+// Saves instructions per element in loops over blocks, and in what is left of
+// such a loop with a single iteration: there the same bits come out.
 //
 //     exp(s c - m)   of a block s, a constant c and a row m
 //                    fma, ex2            2 instead of mul, sub and a polynomial
@@ -24,7 +25,22 @@ using namespace act::tile;
 
 namespace {
 
-bool isInLoop(Operation *op) { return op->getParentOfType<scf::ForOp>(); }
+/// Whether the op is in a loop over blocks. A loop of a single iteration is
+/// none any more; there an op counts whose result becomes another dot's
+/// operand.
+bool isOfLoop(Operation *op) {
+  if (op->getParentOfType<scf::ForOp>())
+    return true;
+  SetVector<Operation *> behind;
+  behind.insert(op);
+  for (size_t i = 0; i < behind.size(); ++i)
+    for (OpOperand &use : behind[i]->getUses()) {
+      if (isa<DotOp>(use.getOwner()) && use.getOperandNumber() < 2)
+        return true;
+      behind.insert(use.getOwner());
+    }
+  return false;
+}
 
 /// The value that `v` repeats, and the repeating ops, outermost first.
 Value behindRepeats(Value v, SmallVectorImpl<Operation *> &ops) {
@@ -74,14 +90,13 @@ struct ScaleAfterMaximum : OpRewritePattern<ReduceOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ReduceOp op,
                                 PatternRewriter &rewriter) const override {
-    if (!isInLoop(op) ||
-        (op.getKind() != CombineKind::Max && op.getKind() != CombineKind::Min))
+    if (op.getKind() != CombineKind::Max && op.getKind() != CombineKind::Min)
       return failure();
     Value in = op.getInputs()[0];
     if (!isF32(in))
       return failure();
     Scaled s = scaledOf(in);
-    if (s.x == in || s.by <= 0)
+    if (s.x == in || s.by <= 0 || !isOfLoop(op))
       return failure();
     Value most = ReduceOp::create(rewriter, op.getLoc(), *op.getKind(), s.x,
                                   op.getAxis())
@@ -98,14 +113,15 @@ struct ScaleAfterSelect : OpRewritePattern<arith::SelectOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(arith::SelectOp op,
                                 PatternRewriter &rewriter) const override {
-    if (!isInLoop(op) || !isF32(op.getResult()))
+    if (!isF32(op.getResult()))
       return failure();
     for (bool scaledIsTrue : {true, false}) {
       Value value = scaledIsTrue ? op.getTrueValue() : op.getFalseValue();
       Value other = scaledIsTrue ? op.getFalseValue() : op.getTrueValue();
       auto constant = constantOf(other);
       Scaled s = scaledOf(value);
-      if (!constant || !std::isinf(*constant) || s.x == value || s.by <= 0)
+      if (!constant || !std::isinf(*constant) || s.x == value || s.by <= 0 ||
+          !isOfLoop(op))
         continue;
       Value chosen = arith::SelectOp::create(
           rewriter, op.getLoc(), op.getCondition(), scaledIsTrue ? s.x : other,
@@ -155,9 +171,9 @@ struct BeginWithRow : OpRewritePattern<arith::SubFOp> {
     auto dot = op.getLhs().getDefiningOp<DotOp>();
     SmallVector<Operation *> repeats;
     Value row = behindRepeats(op.getRhs(), repeats);
-    if (!dot || !isF32(dot.getResult()) || !isInLoop(op) || repeats.empty() ||
+    if (!dot || !isF32(dot.getResult()) || repeats.empty() ||
         !dot->hasOneUse() || dot->getBlock() != op->getBlock() ||
-        constantOf(dot.getAcc()) != 0.0)
+        constantOf(dot.getAcc()) != 0.0 || !isOfLoop(op))
       return failure();
     Value less = repeated(arith::NegFOp::create(rewriter, op.getLoc(), row),
                           repeats, rewriter);
@@ -192,13 +208,13 @@ bool isOrdinary(Value v) {
          isOrdinary(op->getOperand(0));
 }
 
-/// exp and exp2 in a kernel's loops that may be approximated.
+/// exp and exp2 that may be approximated.
 class Exponentials {
 public:
   explicit Exponentials(gpu::GPUFuncOp kernel) : b(kernel.getContext()) {
     kernel.walk([&](Operation *op) {
-      if (isa<math::ExpOp, math::Exp2Op>(op) && isInLoop(op) &&
-          isF32(op->getResult(0)) && mayApproximate(op))
+      if (isa<math::ExpOp, math::Exp2Op>(op) && isF32(op->getResult(0)) &&
+          mayApproximate(op))
         all.push_back(op);
     });
   }
@@ -223,13 +239,17 @@ private:
     return isa<math::ExpOp>(op) ? M_LOG2E : 1;
   }
   Value times(Value v, double by) {
-    if (by == 1)
-      return v;
-    if (by == -1)
-      return arith::NegFOp::create(b, v.getLoc(), v);
     Scaled s = scaledOf(v);
     return arith::MulFOp::create(b, v.getLoc(), s.x,
                                  splat(b, v.getLoc(), v.getType(), s.by * by));
+  }
+  /// A row is rounded once more where it is a product already: a loop carries
+  /// it from iteration to iteration, and then the product is not seen.
+  Value rowTimes(Value row, double by) {
+    if (by == -1)
+      return arith::NegFOp::create(b, row.getLoc(), row);
+    return arith::MulFOp::create(b, row.getLoc(), row,
+                                 splat(b, row.getLoc(), row.getType(), by));
   }
   void replace(Operation *op, Value exponent) {
     auto flags = cast<arith::ArithFastMathInterface>(op).getFastMathFlagsAttr();
@@ -257,7 +277,7 @@ private:
     b.setInsertionPoint(op);
     if (isa<math::ExpOp>(op))
       rows.insert(row);
-    Value less = repeated(times(row, -baseOf(op)), repeats, b);
+    Value less = repeated(rowTimes(row, -baseOf(op)), repeats, b);
     replace(op, math::FmaOp::create(b, op->getLoc(), x.x,
                                     splat(b, op->getLoc(), x.x.getType(), by),
                                     less));
@@ -270,7 +290,8 @@ private:
     if (!sub || !isa<math::ExpOp>(op) || !rows.contains(sub.getRhs()))
       return;
     b.setInsertionPoint(op);
-    Value x = times(sub.getLhs(), M_LOG2E), y = times(sub.getRhs(), -M_LOG2E);
+    Value x = rowTimes(sub.getLhs(), M_LOG2E),
+          y = rowTimes(sub.getRhs(), -M_LOG2E);
     replace(op, arith::AddFOp::create(b, op->getLoc(), x, y));
   }
 

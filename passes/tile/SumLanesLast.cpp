@@ -8,6 +8,12 @@
 // If c is the same in these lanes, each may keep the sum of its own parts,
 //
 //     l = l c + x                          and after the loop  l + shfl(l, 1) …
+//
+// A loop that goes on with such a sum, over other blocks of the same row, goes
+// on with the lanes' parts. So does a block of exponentials outside of loops:
+// it was the only iteration of one. The order of a softmax's sums then does not
+// depend on which blocks of a row are in which loop
+// (--tile-split-masked-loops), and thus not on the rows of a program.
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -86,6 +92,8 @@ private:
     Operation *op = v.getDefiningOp();
     if (matchPattern(op, m_Constant()))
       return true;
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      return (*this)(loop.getTiedLoopRegionIterArg(cast<OpResult>(v)));
     if (auto other = combined(op); other && other->first == lanes)
       return true;
     if (auto other = exchanged(v))
@@ -98,52 +106,72 @@ private:
   llvm::DenseMap<Value, bool> known;
 };
 
-/// A carried value and what one iteration adds to it, without the lanes'
+/// A sum so far, perhaps scaled, and what is added to it, without the lanes'
 /// exchange.
 struct LateSum {
-  unsigned k;
-  Operation *add;
-  unsigned operand; // of add
-  Value own;
+  arith::AddFOp add;
+  unsigned operand;                   // of `add`: what is added
+  Value before;                       // the sum so far, not yet scaled
+  Value factor;                       // or null
+  Value own;                          // what is added, without the exchanges
   SmallVector<Operation *> exchanges; // last one first
 };
 
-/// Whether the loop's carried value `k` is such a sum. Nothing but the addition
-/// and the scaling may read it, since each lane has only its part of the sum;
-/// and it must start from 0, or each lane would add the initial value.
+/// Where a sum that starts from `init` and is exchanged as in `exchanges` can
+/// start in each lane; null if each would add `init`.
+Value beginning(Value init, ArrayRef<Operation *> exchanges) {
+  if (matchPattern(init, m_AnyZeroFloat()))
+    return init;
+  for (Operation *exchange : exchanges) {
+    auto other = combined(init.getDefiningOp());
+    if (!other || !isa<arith::AddFOp>(init.getDefiningOp()) ||
+        other->first != combined(exchange)->first)
+      return {};
+    init = other->second;
+  }
+  return init;
+}
+
+/// The sum with its exchanged operand number `i`, if the lanes may keep their
+/// parts of it.
+std::optional<LateSum> lateSum(arith::AddFOp add, unsigned i) {
+  LateSum sum{add, i, add->getOperand(1 - i), {}, add->getOperand(i), {}};
+  if (auto mul = sum.before.getDefiningOp<arith::MulFOp>()) {
+    // The factor is the operand that is no sum of lanes.
+    auto isSum = [](Value v) {
+      return isa<BlockArgument>(v) || matchPattern(v, m_AnyZeroFloat()) ||
+             combined(v.getDefiningOp());
+    };
+    unsigned at = isSum(mul.getLhs()) ? 0 : 1;
+    sum.before = mul->getOperand(at);
+    sum.factor = mul->getOperand(1 - at);
+  }
+  // A part with other users needs the full sum at once anyway.
+  if (!sum.own.hasOneUse())
+    return std::nullopt;
+  while (auto other = combined(sum.own.getDefiningOp())) {
+    if (!isa<arith::AddFOp>(sum.own.getDefiningOp()) ||
+        (sum.factor && !SameInLanes(other->first)(sum.factor)))
+      break;
+    sum.exchanges.push_back(sum.own.getDefiningOp());
+    sum.own = other->second;
+  }
+  return sum.exchanges.empty() ? std::nullopt : std::optional(sum);
+}
+
+/// The sum that the loop carries as value `k`. Nothing but the addition and the
+/// scaling may read it, since each lane has only its part.
 std::optional<LateSum> lateSum(scf::ForOp loop, unsigned k) {
   BlockArgument carried = loop.getRegionIterArgs()[k];
-  Operation *add = loop.getYieldedValues()[k].getDefiningOp();
-  if (!carried.hasOneUse() || !isa_and_nonnull<arith::AddFOp>(add) ||
-      add->getBlock() != loop.getBody() || !add->hasOneUse() ||
-      !matchPattern(loop.getInitArgs()[k], m_AnyZeroFloat()))
+  auto add = loop.getYieldedValues()[k].getDefiningOp<arith::AddFOp>();
+  if (!carried.hasOneUse() || !add || add->getBlock() != loop.getBody() ||
+      !add->hasOneUse())
     return std::nullopt;
-  Operation *user = *carried.user_begin();
-  Value factor;
-  if (auto mul = dyn_cast<arith::MulFOp>(user))
-    factor = mul->getOperand(mul.getLhs() == carried ? 1 : 0);
-  else if (user != add)
-    return std::nullopt;
-  Value kept = factor ? user->getResult(0) : Value(carried);
-  if (!kept.hasOneUse())
-    return std::nullopt;
-  for (unsigned i : {0u, 1u}) {
-    if (add->getOperand(1 - i) != kept)
-      continue;
-    LateSum sum{k, add, i, add->getOperand(i), {}};
-    // A part with other users needs the full sum in each iteration anyway.
-    if (!sum.own.hasOneUse())
-      return std::nullopt;
-    while (auto other = combined(sum.own.getDefiningOp())) {
-      if (!isa<arith::AddFOp>(sum.own.getDefiningOp()) ||
-          (factor && !SameInLanes(other->first)(factor)))
-        break;
-      sum.exchanges.push_back(sum.own.getDefiningOp());
-      sum.own = other->second;
-    }
-    if (!sum.exchanges.empty())
+  for (unsigned i : {0u, 1u})
+    if (auto sum = lateSum(add, i);
+        sum && sum->before == carried && add->getOperand(1 - i).hasOneUse() &&
+        beginning(loop.getInitArgs()[k], sum->exchanges))
       return sum;
-  }
   return std::nullopt;
 }
 
@@ -184,28 +212,86 @@ void eraseUnused(Operation *op) {
     eraseUnused(v.getDefiningOp());
 }
 
-void exchangeAfter(scf::ForOp loop, LateSum &sum) {
-  sum.add->setOperand(sum.operand, sum.own);
-  OpBuilder b(loop->getContext());
-  b.setInsertionPointAfter(loop);
-  Value part = loop.getResult(sum.k), whole = part;
+/// Exchanges `part`, which is in each lane a part of the sum, before its users.
+void exchange(OpBuilder &b, Value part, ArrayRef<Operation *> exchanges) {
   SmallVector<OpOperand *> uses;
   for (OpOperand &use : part.getUses())
     uses.push_back(&use);
-  for (Operation *exchange : llvm::reverse(sum.exchanges))
+  Value whole = part;
+  for (Operation *exchange : llvm::reverse(exchanges))
     whole = again(b, exchange, whole);
   for (OpOperand *use : uses)
     use->set(whole);
+}
+
+void exchangeAfter(scf::ForOp loop, unsigned k, LateSum &sum) {
+  sum.add->setOperand(sum.operand, sum.own);
+  Value init = loop.getInitArgs()[k];
+  loop.getInitArgsMutable()[k].assign(beginning(init, sum.exchanges));
+  eraseUnused(init.getDefiningOp());
+  OpBuilder b(loop->getContext());
+  b.setInsertionPointAfter(loop);
+  exchange(b, loop.getResult(k), sum.exchanges);
   eraseUnused(sum.exchanges.front());
+}
+
+/// Whether a lane's part is a sum of exponentials, some of them hidden.
+bool isOfExponentials(Value v) {
+  Operation *op = v.getDefiningOp();
+  if (auto select = dyn_cast_or_null<arith::SelectOp>(op))
+    return isOfExponentials(select.getTrueValue());
+  return isa_and_nonnull<math::Exp2Op>(op) ||
+         (isa_and_nonnull<arith::AddFOp>(op) &&
+          isOfExponentials(op->getOperand(0)));
+}
+
+/// The same for a block outside of loops.
+void exchangeAfter(LateSum &sum, Value begun) {
+  OpBuilder b(sum.add);
+  Value scaled = begun;
+  if (sum.factor)
+    scaled = arith::MulFOp::create(b, sum.add.getLoc(), begun, sum.factor);
+  Operation *before = sum.add->getOperand(1 - sum.operand).getDefiningOp();
+  sum.add->setOperand(1 - sum.operand, scaled);
+  sum.add->setOperand(sum.operand, sum.own);
+  b.setInsertionPointAfter(sum.add);
+  exchange(b, sum.add.getResult(), sum.exchanges);
+  eraseUnused(sum.exchanges.front());
+  if (before && sum.factor && before->use_empty())
+    before->erase(); // the multiplication
+  eraseUnused(sum.before.getDefiningOp());
 }
 
 struct SumLanesLast : act::tile::impl::SumLanesLastPassBase<SumLanesLast> {
   void runOnOperation() override {
-    getOperation()->walk([](scf::ForOp loop) {
-      for (unsigned k = 0; k < loop.getNumRegionIterArgs(); ++k)
-        if (auto sum = lateSum(loop, k))
-          exchangeAfter(loop, *sum);
+    // In order: each goes on where the one before ended.
+    SmallVector<Operation *> ops;
+    getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (isa<scf::ForOp, arith::AddFOp>(op))
+        ops.push_back(op);
     });
+    llvm::SmallPtrSet<Operation *, 32> done; // also what is erased
+    for (Operation *op : ops) {
+      if (auto loop = dyn_cast<scf::ForOp>(op)) {
+        for (unsigned k = 0; k < loop.getNumRegionIterArgs(); ++k)
+          if (auto sum = lateSum(loop, k)) {
+            done.insert(sum->exchanges.begin(), sum->exchanges.end());
+            exchangeAfter(loop, k, *sum);
+          }
+        continue;
+      }
+      if (done.contains(op))
+        continue;
+      for (unsigned i : {0u, 1u}) {
+        auto sum = lateSum(cast<arith::AddFOp>(op), i);
+        if (!sum || !isOfExponentials(sum->own))
+          continue;
+        if (Value begun = beginning(sum->before, sum->exchanges)) {
+          exchangeAfter(*sum, begun);
+          break;
+        }
+      }
+    }
   }
 };
 

@@ -52,6 +52,30 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // A row's sum has the same order whatever else is stored of its shape: 8 numbers
+  // of bf16 in each thread, not 4 of f32.
+  // CHECK-LABEL: gpu.func @sum
+  // CHECK: tile.reduce add %{{.+}} axis 1 : tensor<16x256xf32, #[[SUM:.+]]>
+  // CHECK-LABEL: gpu.func @sum_and_more
+  // CHECK: tile.reduce add %{{.+}} axis 1 : tensor<16x256xf32, #[[SUM]]>
+  gpu.func @sum(%x: !tile.view<16x256xbf16>, %y: !tile.view<16xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %a = tile.load %x[%c0 : 16, %c0 : 256] : !tile.view<16x256xbf16>
+    %w = arith.extf %a : tensor<16x256xbf16> to tensor<16x256xf32>
+    %m = tile.reduce add %w axis 1 : tensor<16x256xf32>
+    tile.store %m, %y[%c0 : 16] : !tile.view<16xf32>
+    gpu.return
+  }
+  gpu.func @sum_and_more(%x: !tile.view<16x256xbf16>, %y: !tile.view<16xf32>, %z: !tile.view<16x256xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %a = tile.load %x[%c0 : 16, %c0 : 256] : !tile.view<16x256xbf16>
+    %w = arith.extf %a : tensor<16x256xbf16> to tensor<16x256xf32>
+    %m = tile.reduce add %w axis 1 : tensor<16x256xf32>
+    tile.store %m, %y[%c0 : 16] : !tile.view<16xf32>
+    tile.store %w, %z[%c0 : 16, %c0 : 256] : !tile.view<16x256xf32>
+    gpu.return
+  }
+
   // A scan's results are held as its operands are.
   // CHECK-LABEL: gpu.func @scanned
   // CHECK-NOT: convert_layout

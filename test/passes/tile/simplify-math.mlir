@@ -232,4 +232,37 @@ gpu.module @kernels {
     tile.store %s, %y[%c0 : 16, %c0 : 16] : !tile.view<16x16xf32>
     gpu.return
   }
+
+  // The only iteration of a loop, which is none any more: the same.
+  // CHECK-LABEL: gpu.func @single
+  // CHECK: %[[X:.*]] = tile.dot
+  // CHECK: %[[MOST:.*]] = tile.reduce max %[[X]]
+  // CHECK: %[[M:.*]] = arith.mulf %[[MOST]], %{{.*}} : tensor<16xf32>
+  // CHECK: %[[LESS:.*]] = arith.mulf %[[M]],
+  // CHECK: %[[COLUMN:.*]] = tile.expand_dims %[[LESS]]
+  // CHECK: %[[BLOCK:.*]] = tile.broadcast %[[COLUMN]]
+  // CHECK: %[[D:.*]] = math.fma %[[X]], %{{.*}}, %[[BLOCK]]
+  // CHECK: math.exp2 %[[D]]
+  // CHECK: gpu.return
+  gpu.func @single(%q: !tile.view<16x16xbf16>, %k: !tile.view<32x16xbf16>, %y: !tile.view<16x16xf32>)
+      kernel attributes {tile.grid = array<i64: 1, 1, 1>, tile.schedule = #tile.schedule<warps = 1, stages = 2>} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<16x32xf32>
+    %none = arith.constant dense<0.0> : tensor<16x16xf32>
+    %scale = arith.constant dense<0.25> : tensor<16x32xf32>
+    %a = tile.load %q[%c0 : 16, %c0 : 16] : !tile.view<16x16xbf16>
+    %b = tile.load %k[%c0 : 32, %c0 : 16] : !tile.view<32x16xbf16>
+    %bt = tile.trans %b : tensor<32x16xbf16>
+    %x = tile.dot %a, %bt, %zero : tensor<16x16xbf16>, tensor<16x32xbf16> -> tensor<16x32xf32>
+    %s = arith.mulf %x, %scale : tensor<16x32xf32>
+    %m = tile.reduce max %s axis 1 : tensor<16x32xf32>
+    %column = tile.expand_dims %m axis 1 : tensor<16xf32>
+    %rows = tile.broadcast %column : tensor<16x1xf32> -> tensor<16x32xf32>
+    %d = arith.subf %s, %rows : tensor<16x32xf32>
+    %e = math.exp %d fastmath<reassoc,contract,afn> : tensor<16x32xf32>
+    %p = arith.truncf %e : tensor<16x32xf32> to tensor<16x32xbf16>
+    %o = tile.dot %p, %b, %none : tensor<16x32xbf16>, tensor<32x16xbf16> -> tensor<16x16xf32>
+    tile.store %o, %y[%c0 : 16, %c0 : 16] : !tile.view<16x16xf32>
+    gpu.return
+  }
 }
