@@ -47,8 +47,9 @@ def Tile_Dialect : Dialect {
       generated code relies on it;
     - `tile.shared_bytes`: the shared memory of a program.
 
-    Generated kernels also record what they do: `tile.ops`, `tile.shapes`,
-    `tile.useful_flops`, `tile.least_bytes`.
+    Generated kernels also record what they do and what they were planned for:
+    `tile.ops`, `tile.shapes`, `tile.useful_flops`, `tile.least_bytes`,
+    `tile.planned_bytes` (of shared memory).
   }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;

@@ -78,12 +78,13 @@ struct BlockValue {
 class BlockEvaluator {
 public:
   /// For a kernel whose body begins with `entry`. Products of f32 use
-  /// `precision`; a sum of products goes `productStep` numbers at a time.
+  /// `precision`; a sum of products goes `productStep` numbers at a time, a
+  /// shorter one a multiple of `productUnit`.
   BlockEvaluator(mlir::OpBuilder &builder, mlir::Location loc,
                  mlir::Block &entry, DotPrecision precision,
-                 int64_t productStep)
+                 int64_t productStep, int64_t productUnit)
       : b(builder), loc(loc), entry(&entry), precision(precision),
-        productStep(productStep) {}
+        productStep(productStep), productUnit(productUnit) {}
 
   int addAxis(mlir::Value base, int64_t extent);
   /// An axis from 0 to `extent` that `loops` do not use yet. Existing ones are
@@ -267,7 +268,7 @@ private:
   mlir::Location loc;
   mlir::Block *entry;
   DotPrecision precision;
-  int64_t productStep;
+  int64_t productStep, productUnit;
   std::vector<Axis> axes;
   std::map<std::pair<const void *, int64_t>, llvm::SmallVector<int>>
       merged;                         // axes by what they are

@@ -12,11 +12,9 @@ using namespace act::tile;
 
 namespace {
 
-/// A product inside another one takes a single step up to this depth.
-constexpr int64_t innerDepth = 256;
 /// Elements of a block reduced at once, of a single row reduced at once, and of
 /// one loop step.
-constexpr int64_t wholeBlock = 8192, wholeRow = 16384, stepBlock = 4096;
+constexpr int64_t wholeBlock = 8192, wholeRow = longestRow, stepBlock = 4096;
 /// Elements of such a block that a thread may hold.
 constexpr int64_t mostHeld = 256;
 
@@ -315,18 +313,14 @@ FailureOr<BlockValue> BlockEvaluator::reduce(linalg::GenericOp op, Place loops,
   bool atOnce = elements <= (isRow ? wholeRow : wholeBlock) &&
                 elements / shares(elements) <= mostHeld;
   SmallVector<Sweep> sweeps;
-  // 64 rows are enough for all warps to share a product. With fewer, columns
-  // have to be whole steps.
-  bool hasRows =
-      llvm::any_of(outer, [&](int a) { return axis(a).extent % 64 == 0; });
-  int64_t unit = hasRows ? 16 : productStep;
   for (unsigned d : order) {
     int64_t step = 1;
     // A product needs rows and columns; take those that the result lacks.
     if (ofProducts &&
         (d == order.back() ||
          (outer.empty() && order.size() > 1 && d == order[order.size() - 2])))
-      step = std::min(productStep, int64_t(llvm::alignTo(ranges[d], unit)));
+      step =
+          std::min(productStep, int64_t(llvm::alignTo(ranges[d], productUnit)));
     else if (!ofProducts && atOnce)
       step = d == order.back() ? rowExtent(ranges[d]) : ranges[d];
     else if (!ofProducts && d == order.back())

@@ -9,10 +9,11 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "mlir/Interfaces/InferIntRangeInterface.h"
+#include "passes/act-to-tile/Behind.h"
 #include "passes/act-to-tile/BlockEvaluator.h"
 #include "passes/act-to-tile/FoldTransposes.h"
-#include "passes/act-to-tile/KernelGrid.h"
 #include "passes/act-to-tile/Passes.h"
+#include "passes/act-to-tile/PlanGrid.h"
 
 namespace act::tile {
 #define GEN_PASS_DEF_CONVERTLINALGTOTILEPASS
@@ -89,10 +90,9 @@ FailureOr<ResultPlace> placeOf(Value u, const KernelGrid &grid,
 ///   the end (goOverRows).
 class KernelOfFunction {
 public:
-  KernelOfFunction(func::FuncOp f, DotPrecision precision, int64_t tightness,
-                   OpBuilder &b)
-      : f(f), precision(precision), tightness(tightness), b(b),
-        loc(f.getLoc()) {}
+  KernelOfFunction(func::FuncOp f, DotPrecision precision,
+                   const PlanOptions &options, OpBuilder &b)
+      : f(f), precision(precision), options(options), b(b), loc(f.getLoc()) {}
 
   LogicalResult convert() {
     if (failed(foldTransposes(f)))
@@ -119,7 +119,7 @@ public:
 private:
   func::FuncOp f;
   DotPrecision precision;
-  int64_t tightness;
+  const PlanOptions &options;
   OpBuilder &b;
   Location loc;
 
@@ -284,19 +284,8 @@ void KernelOfFunction::readArguments() {
 // Creates the kernel with its schedule and grid, and tells the evaluator which
 // pointer is which tensor.
 void KernelOfFunction::makeKernel() {
-  // Results stored block by block, and those that programs add to.
-  SmallVector<Value> stored, added;
-  for (auto [r, v] : llvm::enumerate(results))
-    if (summed.count(r))
-      added.push_back(v);
-    else if (isStored(r))
-      stored.push_back(v);
-  int64_t programs =
-      parts.empty()
-          ? 0
-          : cast<RankedTensorType>(f.getArgumentTypes()[parts.begin()->second])
-                .getDimSize(0);
-  grid = planGrid(stored, added, tightness, programs);
+  int64_t programs = resultsOf(f).parts;
+  grid = planGrid(f, options);
   kernel = gpu::GPUFuncOp::create(b, loc, f.getName(),
                                   FunctionType::get(b.getContext(), types, {}));
   kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
@@ -305,11 +294,13 @@ void KernelOfFunction::makeKernel() {
     if (int64_t columns = grid.countOf(grid.blocks.size() - 1);
         columns > 1 && columns < grid.programs())
       raster = {grid.rowsTogether, columns};
-  kernel->setAttr(scheduleName, ScheduleAttr::get(b.getContext(), grid.warps,
-                                                  grid.stages, raster,
-                                                  /*copyWarps=*/0));
+  kernel->setAttr(scheduleName,
+                  ScheduleAttr::get(b.getContext(), grid.warps, grid.stages,
+                                    raster, grid.copyWarps));
   kernel->setAttr(gridName, b.getDenseI64ArrayAttr(
                                 {programs ? programs : grid.programs(), 1, 1}));
+  if (grid.sharedBytes)
+    kernel->setAttr(plannedBytesName, b.getI64IntegerAttr(grid.sharedBytes));
   if (hasSmallIndices(f))
     kernel->setAttr(indexBitsName, b.getI32IntegerAttr(32));
   // Programs change this memory while others read it, but only through these
@@ -321,7 +312,7 @@ void KernelOfFunction::makeKernel() {
   Block &entry = kernel.getBody().front();
   b.setInsertionPointToStart(&entry);
   zero = constant(0);
-  blocks.emplace(b, loc, entry, precision, grid.step);
+  blocks.emplace(b, loc, entry, precision, grid.step, grid.unit);
   for (auto [from, to] : llvm::zip(f.getArguments(), entry.getArguments()))
     if (isa<RankedTensorType>(from.getType()))
       blocks->bind(from, to);
@@ -637,11 +628,14 @@ struct ConvertLinalgToTile
                                  << "': expected ieee, bf16x3 or tf32";
       return signalPassFailure();
     }
-    if (tightness < 0 || tightness > tightest) {
-      emitError(module.getLoc())
-          << "tightness is " << tightness << ", expected 0 to " << tightest;
+    auto known = act::targetNamed(target);
+    if (!known) {
+      emitError(UnknownLoc::get(&getContext())) << known.error().message;
       return signalPassFailure();
     }
+    PlanOptions options{*known, (*known)->limits.sharedBytesPerBlock, seed};
+    if (sharedBytes > 0)
+      options.sharedBytes = std::min<int64_t>(options.sharedBytes, sharedBytes);
     OpBuilder b(&getContext());
     b.setInsertionPointToEnd(module.getBody());
     SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
@@ -652,7 +646,7 @@ struct ConvertLinalgToTile
         return signalPassFailure();
       }
       b.setInsertionPointToEnd(kernels.getBody());
-      if (failed(KernelOfFunction(f, *precision, tightness, b).convert()))
+      if (failed(KernelOfFunction(f, *precision, options, b).convert()))
         return signalPassFailure();
       f.erase();
     }

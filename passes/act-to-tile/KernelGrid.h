@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Plans the grid: what one program of a kernel computes.
+// What one program of a kernel computes.
 //
 // The largest result, the root, determines the grid: each of its dimensions is
 // cut into blocks or counted one by one. If a sum of products is behind it,
 // that product's rows and columns are the blocked dimensions. Otherwise the
 // last ones are, with whole rows where rows are summed. Each dimension of
 // another result maps to the root's dimension that counts the same.
+//
+// PlanGrid.h chooses it.
 #ifndef ACT_PASSES_ACTTOTILE_KERNELGRID_H
 #define ACT_PASSES_ACTTOTILE_KERNELGRID_H
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Value.h"
 #include "mlir/Support/LLVM.h"
@@ -20,7 +21,9 @@ struct KernelGrid {
   mlir::Value root;                  // the largest result, unshaped
   llvm::SmallVector<int64_t> blocks; // per dimension; 1: a number, no axis
   int64_t warps = 4, stages = 2;
-  int64_t step = 64; // of a sum of products
+  int64_t copyWarps = 0; // in addition: they only copy
+  int64_t step = 64;     // of a sum of products
+  int64_t unit = 64;     // a shorter sum's step is a multiple of this
   /// A dimension that one program covers completely, one index after the other,
   /// or -1: for results made of several parts of a product's rows.
   int inTurn = -1;
@@ -29,6 +32,8 @@ struct KernelGrid {
   bool goesOverColumns = false;
   /// Rows of programs that start together; more than 1 for large products.
   int64_t rowsTogether = 1;
+  /// The shared memory of a program, estimated; 0: not known, or little.
+  int64_t sharedBytes = 0;
 
   /// Blocks along a dimension, and programs.
   int64_t blocksOf(size_t dim) const;
@@ -39,28 +44,26 @@ struct KernelGrid {
   int64_t columnsOfProduct(int64_t rows, int64_t columns) const;
 };
 
-/// `v` without reshapes of a computed value: memory is dense, so the value is
-/// stored in its own shape.
-mlir::Value unshaped(mlir::Value v);
+/// Threads of four warps. If a block lacks 8 numbers (16 bytes of bf16) per
+/// thread, some threads may hold copies, which are loaded too.
+constexpr int64_t fourWarps = 4 * 32;
+/// A product inside another one's loop takes a single step up to this depth.
+constexpr int64_t innerDepth = 256;
+/// The longest row that a program holds whole.
+constexpr int64_t longestRow = 16384;
+
+/// Whether the warps can share a product evenly, in multiples of 16 rows and 8
+/// columns.
+bool canShare(int64_t rows, int64_t columns, int64_t warps);
+/// Warps among which `warps` divide a row of a product with `rows` rows, whose
+/// rows stay together where they can (passes/tile/DotWarps.h).
+int64_t columnWarps(int64_t rows, int64_t warps);
 
 /// The extent of a block with whole rows of `width` numbers, rounded up if that
 /// lets the threads share them. They share dimensions by powers of two: of 1000
 /// numbers a thread has 8 adjacent ones, in all rows or none; with 1024, 128
 /// threads share them. Loads skip elements outside of a tensor.
 int64_t rowExtent(int64_t width);
-
-/// The highest tightness, an option of --convert-linalg-to-tile.
-constexpr int64_t tightest = 6;
-/// `summed`: results that programs add to; they do not shape the grid. `parts`:
-/// this many programs go over all blocks; 0: one block per program.
-KernelGrid planGrid(mlir::ValueRange results, mlir::ValueRange summed = {},
-                    int64_t tightness = 0, int64_t parts = 0);
-
-/// Properties of the kernel of `function`, known before it exists.
-struct KernelKind {
-  int64_t warps = 0, products = 0; // sums of products in it
-};
-mlir::FailureOr<KernelKind> kindOf(mlir::func::FuncOp function);
 
 /// For each dimension of `v`, the dimension of the grid's root that counts the
 /// same, or -1: each program has it whole.

@@ -19,10 +19,10 @@ def ConvertLinalgToTilePass : Pass<"convert-linalg-to-tile", "::mlir::ModuleOp">
     `tile.dot`, whose operands may be computed too. `f32-products` selects how f32
     is multiplied: `ieee`, `bf16x3` or `tf32`.
 
-    A kernel's shared memory is known only when it is lowered. `tightness` is for
-    kernels that took too much: 0 gives the fastest blocks. Each step up to 6 gives
-    products (such as attention with wide heads or in f32) smaller blocks or fewer
-    stages.
+    Blocks, warps and stages are the largest for which the target's registers and
+    shared memory are estimated to suffice ([PlanGrid.h](PlanGrid.h)). What changes
+    the order of a sum is chosen from the products alone, the rest from the whole
+    function.
 
     Before:
     ```mlir
@@ -46,8 +46,13 @@ def ConvertLinalgToTilePass : Pass<"convert-linalg-to-tile", "::mlir::ModuleOp">
   }];
   let options = [Option<"f32Products", "f32-products", "std::string", "\"ieee\"",
     "ieee, bf16x3 or tf32: how f32 is multiplied">,
-    Option<"tightness", "tightness", "int64_t", "0",
-    "0 to 6: higher uses smaller blocks and less shared memory">];
+    Option<"target", "target", "std::string", "\"sm_80\"",
+    "the GPU that blocks are chosen for: sm_80, sm_86, sm_89 or sm_90a">,
+    Option<"sharedBytes", "shared-bytes", "int64_t", "0",
+    "the shared memory that a program may take by the estimate; 0: what the target has">,
+    Option<"seed", "draw-schedules", "uint64_t", "0",
+    "for tests: a number other than 0 draws what leaves the bits as they are (rows, "
+    "warps, stages, the order of programs)">];
   let dependentDialects = ["::act::tile::TileDialect", "::mlir::gpu::GPUDialect",
     "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }

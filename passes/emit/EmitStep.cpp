@@ -181,6 +181,7 @@ LogicalResult Emitter::compileForGpu() {
              << "': expected ieee, bf16x3 or tf32";
     gpuOptions.f32Products = *precision;
   }
+  gpuOptions.drawSchedules = options.drawSchedules;
   gpu.emplace(kernels, placed, options.joinLaunches);
   return gpu->compile(gpuOptions, tile::PtxCache(options.cacheDir));
 }
@@ -322,9 +323,9 @@ act::compileKernelsOf(ModuleOp module, const EmitOptions &options) {
   ptx.chip = options.target;
   tile::PtxCache cache(options.cacheDir);
   std::string key =
-      cache.key(llvm::formatv("model\n{0}\n{1}\n{2}\n{3}", options.mode,
+      cache.key(llvm::formatv("model\n{0}\n{1}\n{2}\n{3}\n{4}", options.mode,
                               options.f32Products, options.joinLaunches,
-                              textForKey(module))
+                              options.drawSchedules, textForKey(module))
                     .str(),
                 ptx);
   if (auto kernels = findGpuKernels(cache, key))

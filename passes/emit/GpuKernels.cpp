@@ -6,7 +6,6 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Pass/PassManager.h"
-#include "passes/act-to-tile/KernelGrid.h"
 #include "passes/act-to-tile/Passes.h"
 #include "passes/tile-to-nvvm/EmitPtx.h"
 #include "passes/tile-to-nvvm/PtxText.h"
@@ -95,17 +94,20 @@ void passByPointer(gpu::GPUFuncOp kernel) {
       FunctionType::get(b.getContext(), entry.getArgumentTypes(), {}));
 }
 
-/// Converts `function` to a kernel at the end of `into`. It has a module of its
-/// own meanwhile, so an error concerns one function.
-LogicalResult convert(func::FuncOp function, int64_t tightness,
-                      tile::DotPrecision f32Products, gpu::GPUModuleOp into) {
+/// Converts `function` to a kernel at the end of `into`, planned for
+/// `sharedBytes`. It has a module of its own meanwhile, so an error concerns
+/// one function.
+LogicalResult convert(func::FuncOp function, int64_t sharedBytes,
+                      const GpuOptions &options, gpu::GPUModuleOp into) {
   OwningOpRef<ModuleOp> alone = ModuleOp::create(function.getLoc());
   alone->push_back(function.clone());
   PassManager pm(function.getContext());
   (void)applyPassManagerCLOptions(pm); // fails if not registered
   tile::ConvertLinalgToTilePassOptions blocks;
-  blocks.tightness = tightness;
-  blocks.f32Products = tile::stringifyDotPrecision(f32Products).str();
+  blocks.f32Products = tile::stringifyDotPrecision(options.f32Products).str();
+  blocks.target = options.ptx.chip;
+  blocks.sharedBytes = sharedBytes;
+  blocks.seed = options.drawSchedules;
   pm.addPass(tile::createConvertLinalgToTilePass(blocks));
   if (failed(pm.run(*alone)))
     return failure();
@@ -119,11 +121,27 @@ LogicalResult convert(func::FuncOp function, int64_t tightness,
   return success();
 }
 
-/// Compiles all `kernels` with one `tightness`. Exceeding shared memory is an
-/// error only at the last tightness.
-FailureOr<std::vector<tile::CompiledKernel>>
-compile(ArrayRef<const LaunchKernel *> kernels, int64_t tightness,
-        const GpuOptions &options) {
+/// The shared memory that the parts of `k`, kernels in `blocks`, were planned
+/// for.
+int64_t plannedBytes(const LaunchKernel &k, gpu::GPUModuleOp blocks) {
+  int64_t bytes = 0;
+  for (auto [part, times] : k.parts) {
+    func::FuncOp function = part->function;
+    auto kernel = blocks.lookupSymbol<gpu::GPUFuncOp>(function.getName());
+    if (auto own = kernel->getAttrOfType<IntegerAttr>(tile::plannedBytesName))
+      bytes = std::max(bytes, own.getInt());
+  }
+  return bytes;
+}
+
+/// A kernel, and the shared memory that it was planned for.
+using Planned = std::pair<tile::CompiledKernel, int64_t>;
+
+/// Compiles all `kernels`, planned for at most so much shared memory. If they
+/// take more than there is, that is an error only if `isLast`.
+FailureOr<std::vector<Planned>> compile(ArrayRef<const LaunchKernel *> kernels,
+                                        int64_t sharedBytes, bool isLast,
+                                        const GpuOptions &options) {
   // Each function is lowered once, whatever launches it is a part of.
   llvm::SetVector<const GroupKernel *> functions;
   std::vector<tile::LaunchedKernel> launched;
@@ -145,8 +163,7 @@ compile(ArrayRef<const LaunchKernel *> kernels, int64_t tightness,
   for (const GroupKernel *k : functions) {
     {
       HeldErrors held(context);
-      if (succeeded(
-              convert(k->function, tightness, options.f32Products, blocks)))
+      if (succeeded(convert(k->function, sharedBytes, options, blocks)))
         continue;
       errors = std::move(held.errors);
     }
@@ -155,41 +172,39 @@ compile(ArrayRef<const LaunchKernel *> kernels, int64_t tightness,
   {
     HeldErrors held(context);
     auto compiled = tile::compileLaunched(*module, launched, options.ptx);
-    // What does not fit is converted again, unless blocks cannot be smaller.
-    if (succeeded(compiled) &&
-        (tightness < tile::tightest ||
-         succeeded(tile::checkSharedMemory(*compiled, options.ptx.chip)))) {
-      for (tile::CompiledKernel &k : *compiled)
+    if (succeeded(compiled) && (!isLast || succeeded(tile::checkSharedMemory(
+                                               *compiled, options.ptx.chip)))) {
+      std::vector<Planned> made;
+      for (auto [k, launch] : llvm::zip_equal(*compiled, kernels)) {
         k.source = nullptr; // it points into `module`, which is destroyed here
-      return compiled;
+        made.emplace_back(std::move(k), plannedBytes(*launch, blocks));
+      }
+      return made;
     }
     errors = std::move(held.errors);
   }
   return explain(std::move(errors), functions.getArrayRef(), options);
 }
 
-/// Compiles each with the largest blocks that fit in shared memory. How much a
-/// kernel takes is known only after all passes, so those that exceed the limit
-/// are converted again with smaller blocks.
+/// Compiles each as it was planned. The plan estimates shared memory; if it was
+/// too low, the kernel is planned once more, for less by as much.
 FailureOr<std::vector<tile::CompiledKernel>>
 compile(ArrayRef<const LaunchKernel *> kernels, const GpuOptions &options) {
-  std::vector<tile::CompiledKernel> done(kernels.size());
-  auto left = llvm::to_vector(llvm::seq<size_t>(0, kernels.size()));
-  const int64_t most = findTarget(options.ptx.chip)->limits.sharedBytesPerBlock;
-  for (int64_t tightness = 0; !left.empty(); ++tightness) {
-    SmallVector<const LaunchKernel *> some;
-    for (size_t i : left)
-      some.push_back(kernels[i]);
-    auto made = compile(some, tightness, options);
-    if (failed(made))
-      return failure();
-    SmallVector<size_t> over;
-    for (auto [i, k] : llvm::zip_equal(left, *made)) {
-      if (k.sharedBytes > most)
-        over.push_back(i);
-      done[i] = std::move(k);
+  const int64_t most = planOptions(options).sharedBytes;
+  auto made = compile(kernels, most, /*isLast=*/false, options);
+  if (failed(made))
+    return failure();
+  std::vector<tile::CompiledKernel> done;
+  for (auto [i, one] : llvm::enumerate(*made)) {
+    auto &[k, planned] = one;
+    if (k.sharedBytes > most) {
+      auto again = compile(kernels[i], planned - (k.sharedBytes - most),
+                           /*isLast=*/true, options);
+      if (failed(again))
+        return failure();
+      k = std::move((*again)[0].first);
     }
-    left = over;
+    done.push_back(std::move(k));
   }
   return done;
 }
@@ -238,6 +253,11 @@ std::string textOf(const LaunchKernel &k) {
 
 } // namespace
 
+tile::PlanOptions act::planOptions(const GpuOptions &options) {
+  const Target *target = findTarget(options.ptx.chip);
+  return {target, target->limits.sharedBytesPerBlock, options.drawSchedules};
+}
+
 void act::registerGpuKernelDialects(DialectRegistry &registry) {
   tile::registerPtxDialects(registry);
   registry
@@ -256,6 +276,8 @@ act::compileGpuKernels(ArrayRef<LaunchKernel> kernels,
   SmallVector<size_t> places; // indices of `missing`
   std::string precision =
       tile::stringifyDotPrecision(options.f32Products).str() + "\n";
+  if (options.drawSchedules)
+    precision += "drawn " + std::to_string(options.drawSchedules) + "\n";
   for (auto [i, k] : llvm::enumerate(kernels)) {
     keys.push_back(cache.key(precision + textOf(k), options.ptx));
     compiled[i].name = k.name;

@@ -12,6 +12,7 @@
 #include "dialects/act/Dialect.h"
 #include "dialects/tile/Dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/act-to-tile/PlanGrid.h"
 #include "passes/emit/StepKernels.h"
 #include "passes/tile-to-nvvm/CompileKernels.h"
 
@@ -33,7 +34,12 @@ struct GpuOptions {
   tile::PtxOptions ptx;
   /// The precision of f32 products.
   tile::DotPrecision f32Products = tile::DotPrecision::IEEE;
+  /// Not 0: schedules are drawn (tile::PlanOptions::seed).
+  uint64_t drawSchedules = 0;
 };
+
+/// What kernels are planned for with these options.
+tile::PlanOptions planOptions(const GpuOptions &options);
 
 /// Compiles all kernels, in order. If one has no GPU form, the error names the
 /// act operation and its location. Parts that cannot be one kernel, for

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/emit/GpuLaunches.h"
 #include "dialects/act/Flops.h"
-#include "passes/act-to-tile/KernelGrid.h"
+#include "passes/act-to-tile/PlanGrid.h"
 #include "passes/emit/JoinLaunches.h"
 
 using namespace mlir;
 using namespace act;
 
 /// The kind of a launch; only equal kinds merge. Kernels of one kind have
-/// equally many warps, agree on having a sum of products, and belong to one
-/// layer. -1: no kind. Kernels that wait for turns number their programs
+/// equally many warps and stages, agree on having a sum of products, and belong
+/// to one layer. -1: no kind. Kernels that wait for turns number their programs
 /// themselves.
-int64_t GpuLaunches::kindOf(const PlacedFunction &f, uint32_t launch) {
+int64_t GpuLaunches::kindOf(const PlacedFunction &f, uint32_t launch,
+                            const tile::PlanOptions &options) {
   uint32_t kernel = f.function.launches[launch].kernel;
   if (!mayJoin || kernel == artifact::copyKernel)
     return -1;
@@ -23,13 +24,14 @@ int64_t GpuLaunches::kindOf(const PlacedFunction &f, uint32_t launch) {
         return role && role.getKind() == ArgumentRoleKind::Ticket;
       });
   if (fresh && !takesTurns)
-    if (auto kind = tile::kindOf(function);
+    if (auto kind = tile::kindOf(function, options);
         succeeded(kind) && kind->products <= 1)
-      it->second = kind->warps * 2 + kind->products;
+      it->second = (kind->warps * 2 + kind->products) * 4 + kind->stages;
   if (it->second < 0)
     return -1;
-  // Distinct: 1 to 32 warps, at most one product. Layer -1 is outside layers.
-  return it->second + (int64_t(f.layers[launch]) + 1) * 64;
+  // Distinct: 1 to 32 warps, at most one product, 1 to 3 stages. Layer -1 is
+  // outside layers.
+  return it->second + (int64_t(f.layers[launch]) + 1) * 512;
 }
 
 /// The kernels of `launches`, each with its number of consecutive repetitions.
@@ -75,15 +77,17 @@ uint32_t GpuLaunches::launchKernel(const PlacedFunction &f,
 
 /// Decides which launches to merge, and their kernels. It starts over each time
 /// it is called, since `apart` may have grown.
-void GpuLaunches::join() {
+void GpuLaunches::join(const tile::PlanOptions &options) {
   launchKernelAt.clear();
   launchKernels.clear();
   functions.clear();
   merged.clear();
   for (const PlacedFunction &f : placed) {
     Merged &launches = merged.emplace_back();
-    for (std::vector<uint32_t> &one : joinLaunches(
-             f.function, [&](uint32_t launch) { return kindOf(f, launch); })) {
+    for (std::vector<uint32_t> &one :
+         joinLaunches(f.function, [&](uint32_t launch) {
+           return kindOf(f, launch, options);
+         })) {
       // Launches of one kernel are its instances, and their arguments must be
       // adjacent: q, gate, k of kernels A, B, A become q, k, gate.
       std::vector<uint32_t> seen;
@@ -114,23 +118,21 @@ void GpuLaunches::join() {
 
 LogicalResult GpuLaunches::compile(const GpuOptions &options,
                                    const tile::PtxCache &cache) {
-  // Launches that cannot be one kernel stay apart. Only compiling shows that,
-  // so the launches are joined anew without those. Each round names at least
-  // one more, so this ends.
-  for (bool all = false; !all;) {
-    join();
+  auto joinAndCompile = [&] {
+    join(planOptions(options));
     auto made = compileGpuKernels(launchKernels, options, cache);
-    if (failed(made))
-      return failure();
-    compiled = std::move(*made);
-    all = true;
-    for (auto &[parts, number] : launchKernelAt)
-      if (compiled[number].ptx.empty()) {
-        apart.insert(parts);
-        all = false;
-      }
-  }
-  return success();
+    if (succeeded(made))
+      compiled = std::move(*made);
+    return success(succeeded(made));
+  };
+  if (failed(joinAndCompile()))
+    return failure();
+  // Launches of one kind that cannot be one kernel after all, because it was
+  // planned again or has too many programs, are single ones.
+  for (auto &[parts, number] : launchKernelAt)
+    if (compiled[number].ptx.empty())
+      apart.insert(parts);
+  return apart.empty() ? success() : joinAndCompile();
 }
 
 /// On the GPU one launch may do several groups of a layer, and a group may take

@@ -40,10 +40,11 @@ private:
   using Parts = std::vector<std::pair<uint32_t, int64_t>>;
   static Parts partsOf(const PlacedFunction &f,
                        const std::vector<uint32_t> &launches);
-  int64_t kindOf(const PlacedFunction &f, uint32_t launch);
+  int64_t kindOf(const PlacedFunction &f, uint32_t launch,
+                 const tile::PlanOptions &options);
   uint32_t launchKernel(const PlacedFunction &f,
                         const std::vector<uint32_t> &launches);
-  void join();
+  void join(const tile::PlanOptions &options);
 
   const StepKernels &kernels;
   const std::vector<PlacedFunction> &placed;

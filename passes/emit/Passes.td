@@ -45,7 +45,10 @@ def EmitPass : Pass<"emit", "::mlir::ModuleOp"> {
            "for GPUs: how f32 products are computed: ieee (in f32, as six products of bf16 parts), tf32 "
            "(ten bits of each factor) or bf16x3 (three products of bf16 parts); empty: ieee">,
     Option<"joinLaunches", "join-launches", "bool", "true",
-           "for GPUs: merge launches that are independent of each other into one">
+           "for GPUs: merge launches that are independent of each other into one">,
+    Option<"drawSchedules", "draw-schedules", "uint64_t", "0",
+           "for tests of GPU kernels: a number other than 0 draws rows, warps, stages and the "
+           "order of programs, which leave every bit as it is">
   ];
 }
 
@@ -90,7 +93,10 @@ def EmitPtxPass : Pass<"emit-ptx", "::mlir::ModuleOp"> {
            "for a model: how f32 products are computed: ieee (in f32, as six products of bf16 parts), tf32 "
            "(ten bits of each factor) or bf16x3 (three products of bf16 parts); empty: ieee">,
     Option<"joinLaunches", "join-launches", "bool", "true",
-           "for GPUs: merge launches that are independent of each other into one">
+           "for GPUs: merge launches that are independent of each other into one">,
+    Option<"drawSchedules", "draw-schedules", "uint64_t", "0",
+           "for tests of GPU kernels: a number other than 0 draws rows, warps, stages and the "
+           "order of programs, which leave every bit as it is">
   ];
 }
 #endif

@@ -181,32 +181,40 @@ class HostKernels:
         return outputs
 
 
+def too_much(error):
+    """The kernel that takes more shared memory than there is, what it takes, what there is."""
+    return re.search(r"the kernel '(\w+)' needs (\d+) bytes of shared memory, but a block has only (\d+)", error)
+
+
 class BlockKernels:
     """The cases as PTX: --convert-linalg-to-tile, then act-run kernel. One kernel for
     all results of a case, or one for each where their shapes have nothing in common."""
     on_card = False
 
-    def __init__(self, lower, folder, options=("--cache-dir=none",), copy_warps=0):
+    def __init__(self, lower, folder, options=("--cache-dir=none",), copy_warps=0, target="sm_80"):
         """`options` are of act-run kernel; `copy_warps` are added to every schedule."""
         self.lower, self.folder, self.options = pathlib.Path(lower), folder, list(options)
-        self.seed = 0  # of the order in which threads run; odd ones draw rounding, too
-        self.copy_warps = copy_warps
+        # Of the order in which threads run, and, but for 0, of the kernels' schedules;
+        # odd ones draw rounding, too.
+        self.seed = 0
+        self.copy_warps, self.target = copy_warps, target
         self.opt, self.run = (self.lower.parent / n for n in ("act-opt", "act-run"))
-        self.made, self.tightness = {}, {}
+        self.made = {}
 
     def rounds_plainly(self):
         """Whether results have the bits that they have with seed 0, whatever the order."""
         return self.on_card or self.seed % 2 == 0
 
-    def kernel(self, case, form, tightness=0):
+    def kernel(self, case, form, room=0):
         """(errors, the kernels as a file, its functions' headers). Made once: of a case
-        taken apart, each result has a name of its own."""
-        key = case.name, case.returns, form, tightness
+        taken apart, each result has a name of its own. Planned for `room` bytes of shared
+        memory, or for what there is."""
+        key = case.name, case.returns, form, self.seed, room
         if key not in self.made:
-            self.made[key] = self.make(case, f"{case.name}.{len(self.made)}", form, tightness)
+            self.made[key] = self.make(case, f"{case.name}.{len(self.made)}", form, room)
         return self.made[key]
 
-    def make(self, case, stem, form, tightness):
+    def make(self, case, stem, form, room):
         text = self.folder / f"{stem}.mlir"
         text.write_text(case.preamble + "\n" + case.function())
         sums = subprocess.run([self.lower, text, form], capture_output=True, text=True)
@@ -214,7 +222,8 @@ class BlockKernels:
             return sums.stderr, None, []
         linalg, tile = self.folder / f"{stem}.linalg.mlir", self.folder / f"{stem}.tile.mlir"
         linalg.write_text(sums.stdout)
-        done = subprocess.run([self.opt, linalg, f"--convert-linalg-to-tile=tightness={tightness}", "-o", tile],
+        plan = f"target={self.target} draw-schedules={self.seed} shared-bytes={room}"
+        done = subprocess.run([self.opt, linalg, f"--convert-linalg-to-tile={plan}", "-o", tile],
                               capture_output=True, text=True)
         if self.copy_warps and not done.returncode:
             tile.write_text(re.sub(r"(#tile\.schedule<[^>]*)>", rf"\1, roles = {{copy = {self.copy_warps}}}>",
@@ -228,17 +237,24 @@ class BlockKernels:
             outputs += self.call(one)
         return outputs
 
+    @staticmethod
+    def less(tile, error):
+        """What to plan the kernel of this error for, in this file: less by what is missing."""
+        name, took, most = too_much(error).groups()
+        planned = re.search(rf"gpu.func @{name}\(.*?tile.planned_bytes = (\d+)", tile.read_text())
+        return max(1, int(planned[1]) - (int(took) - int(most)))
+
     def launch(self, case, form, entry, args):
-        # As compileGpuKernels does: smaller blocks until there is room.
-        key = case.name, case.returns, entry
         order = [f"--seed={self.seed}", f"--draw={'orders' if self.rounds_plainly() else 'all'}"]
-        for tightness in range(self.tightness.get(key, 0), 7):
-            self.tightness[key] = tightness
-            tile = self.kernel(case, form, tightness)[1]
+        # As compileGpuKernels does: planned once more where the estimate was too low.
+        room = 0
+        while True:
+            tile = self.kernel(case, form, room)[1]
             done = subprocess.run([self.run, "kernel", tile, "--entry", entry, "--threads=1", *order,
                                    *self.options, *args], capture_output=True, text=True)
-            if "bytes of shared memory, but a block has only" not in done.stderr:
+            if room or not too_much(done.stderr):
                 break
+            room = self.less(tile, done.stderr)
         if done.returncode:
             raise Refused(done.stderr[:600])
 
@@ -305,16 +321,17 @@ class CompiledKernels(BlockKernels):
     on_card = True
 
     def __init__(self, lower, folder, store, target, runtime=None, copy_warps=0):
-        super().__init__(lower, folder, (), copy_warps)
-        self.store, self.target, self.runtime = pathlib.Path(store), target, runtime
+        super().__init__(lower, folder, (), copy_warps, target)
+        self.store, self.runtime, self.tiles = pathlib.Path(store), runtime, {}
 
-    def make(self, case, stem, form, tightness):
+    def make(self, case, stem, form, room):
         """(errors, {entry: its kernel}, headers)"""
-        key = "\0".join((case.preamble, case.function(), form, str(tightness), str(self.copy_warps), self.target))
+        key = "\0".join((case.preamble, case.function(), form, str(self.seed), str(room), str(self.copy_warps), self.target))
         kept = self.store / (hashlib.sha256(key.encode()).hexdigest() + ".json")
         if kept.exists():
             return json.loads(kept.read_text())
-        error, tile, headers = super().make(case, stem, form, tightness)
+        error, tile, headers = super().make(case, stem, form, room)
+        self.tiles[case.name, case.returns, form] = tile
         kernels = {}
         if not error:
             out = self.folder / f"{stem}.ptx"
@@ -328,11 +345,10 @@ class CompiledKernels(BlockKernels):
         kept.write_text(json.dumps(made))
         return made
 
-    def kernel(self, case, form, tightness=0):
-        for tighter in range(tightness, 7):
-            made = super().kernel(case, form, tighter)
-            if "bytes of shared memory, but a block has only" not in made[0]:
-                break
+    def kernel(self, case, form, room=0):
+        made = super().kernel(case, form, room)
+        if too_much(made[0]) and not room:
+            return self.kernel(case, form, self.less(self.tiles[case.name, case.returns, form], made[0]))
         return made
 
     def launch(self, case, form, entry, args):
@@ -483,8 +499,8 @@ def run(cases, lower, backend="plain", selected=None, seeds=1, targets=("sm_80",
             for target in targets:
                 print(f"on {target}")
                 failed |= run_blocks(cases, lambda: BlockKernels(lower, folder, [
-                    f"--target={target}", f"--device=sim:{target}", f"--cache-dir={folder / 'cache'}"]),
-                    seeds, threads)
+                    f"--target={target}", f"--device=sim:{target}", f"--cache-dir={folder / 'cache'}"],
+                    target=target), seeds, threads)
             return failed
         else:
             library = compile_module(text, lower, folder)

@@ -423,7 +423,7 @@ def make_kernels(options, folder, target):
                                        None if options.compile_to else runtime(options), options.copy_warps)
     return harness.BlockKernels(
         lower, folder, [f"--target={target}", f"--device=sim:{target}", f"--cache-dir={folder / 'cache'}"],
-        options.copy_warps)
+        options.copy_warps, target)
 
 
 def runtime(options):

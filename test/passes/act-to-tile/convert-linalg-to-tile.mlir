@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: act-opt %s --convert-linalg-to-tile | FileCheck %s --check-prefix=AFTER --match-full-lines
 // RUN: act-opt %s --convert-linalg-to-tile | FileCheck %s
-// RUN: act-opt %s --convert-linalg-to-tile=tightness=4 | FileCheck %s --check-prefix=TIGHT
+// RUN: act-opt %s --convert-linalg-to-tile=shared-bytes=21000 | FileCheck %s --check-prefix=TIGHT
 
 // A product takes its operands as they lie, and what follows it is done on its
 // block before that is stored. The result's memory is dense, so that it is
@@ -248,9 +248,8 @@ func.func @one_block(%x: tensor<1x1024xf32> {act.role = #act.role<in_place, resu
 // With less shared memory: fewer rows at once, half of the step, one stage.
 // TIGHT-LABEL: gpu.func @many
 // TIGHT-SAME: stages = 1
-// TIGHT: scf.for
-// TIGHT: tile.dot {{.*}} : tensor<32x32xbf16>, tensor<32x128xbf16> -> tensor<32x128xf32>
-// CHECK-SAME: tile.grid = array<i64: 221, 1, 1>, tile.index_bits = 32 : i32, tile.schedule = #tile.schedule<warps = 4, stages = 2, raster = 8x13>
+// TIGHT: tile.dot {{.*}} : tensor<32x64xbf16>, tensor<64x128xbf16> -> tensor<32x128xf32>
+// CHECK-SAME: tile.grid = array<i64: 221, 1, 1>, tile.index_bits = 32 : i32, tile.planned_bytes = 65536 : i64, tile.schedule = #tile.schedule<warps = 4, stages = 2, raster = 8x13>
 func.func @many(%a: tensor<2112x64xbf16>, %b: tensor<64x1600xbf16>) -> tensor<2112x1600xf32> {
   %zero = arith.constant 0.0 : f32
   %empty = tensor.empty() : tensor<2112x1600xf32>

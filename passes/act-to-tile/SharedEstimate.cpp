@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/act-to-tile/SharedEstimate.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "passes/act-to-tile/Behind.h"
+#include "passes/act-to-tile/BlockEvaluator.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace act::tile;
+
+namespace {
+
+ArrayRef<int64_t> shapeOf(Value v) {
+  return cast<RankedTensorType>(v.getType()).getShape();
+}
+
+/// The argument that a tensor is, or the part of one; null if it is computed.
+Value memoryOf(Value v) {
+  v = unshaped(v);
+  if (auto slice = v.getDefiningOp<tensor::ExtractSliceOp>())
+    return memoryOf(slice.getSource()) ? v : Value();
+  return argumentBehind(v);
+}
+
+int64_t bytesOf(Type element) {
+  return std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
+}
+
+/// Follows the products behind the results, as BlockEvaluator does. The loops
+/// of a product that are along none of the root's dimensions get numbers from
+/// the root's rank on:
+///
+///   out = p v    loops (b, s, h, e, keys)    dims (0, 1, 2, 3, 4): 4 is new
+///   p = q k      loops (b, h, s, keys, d)    dims (0, 2, 1, 4, 5)
+class Estimate {
+public:
+  Estimate(const KernelGrid &grid, const KernelResults &results, bool whole)
+      : grid(grid), results(results), whole(whole) {
+    for (int64_t n : grid.blocks)
+      axes.push_back({n, false});
+    // Rows of whole heads: the products of all parts are in one loop.
+    if (auto p = productBehind(grid.root); p && grid.inTurn >= 0)
+      axes[p->columns].extent =
+          p->digits.width *
+          (p->digits.outer < 0 ? 1 : grid.blocks[p->digits.outer]);
+  }
+  int64_t run();
+
+private:
+  /// A block's extent along a dimension, and whether a loop goes along it.
+  struct Along {
+    int64_t extent;
+    bool inLoop, isNested = false;
+    bool isTwice = false; // the loop has two iterations, inside another one
+  };
+  struct Operand {
+    int64_t bytes;
+    bool inLoop, isNested; // in a loop, or in a loop inside that
+    bool isInner;          // of a product that another one reads
+    bool isTwice;          // both iterations are in one body
+    llvm::SmallPtrSet<Operation *, 2> readers;
+  };
+  int number(int64_t extent, bool inLoop, bool isNested = false) {
+    axes.push_back({extent, inLoop, inLoop && isNested});
+    return axes.size() - 1;
+  }
+  int64_t elements(ArrayRef<int> dims) const {
+    int64_t n = 1;
+    for (int d : dims)
+      n *= d < 0 ? 1 : axes[d].extent;
+    return n;
+  }
+  bool inLoop(ArrayRef<int> dims) const {
+    return llvm::any_of(dims, [&](int d) { return d >= 0 && axes[d].inLoop; });
+  }
+  bool visit(linalg::GenericOp op, Dims &loops);
+  void addOperands(linalg::GenericOp op, ArrayRef<int> loops, int depth,
+                   bool isInner);
+  void addBeside(linalg::GenericOp op, ArrayRef<int> loops);
+  void follow(Value result);
+  void followAdded(Value result);
+  int64_t atEnd() const;
+
+  const KernelGrid &grid;
+  const KernelResults &results;
+  const bool whole;
+  SmallVector<Along> axes;
+  llvm::DenseMap<Value, Dims> seen;
+  // By memory and bytes, and by value.
+  llvm::MapVector<std::pair<Value, int64_t>, Operand> loaded;
+  llvm::MapVector<Value, int64_t> exchanged;
+};
+
+bool Estimate::visit(linalg::GenericOp op, Dims &loops) {
+  const bool isProduct = factorsOf(op).has_value();
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+  SmallVector<unsigned> order;
+  op.getReductionDims(order);
+  llvm::erase_if(order, [&](unsigned d) { return loops[d] >= 0; });
+  llvm::stable_sort(
+      order, [&](unsigned x, unsigned y) { return ranges[x] < ranges[y]; });
+  const bool inner = inLoop(loops);
+  // A sum that leaves no block takes two of its dimensions as blocks.
+  const bool isWhole =
+      llvm::all_of(loops, [&](int d) { return d < 0 || axes[d].extent == 1; });
+  for (auto [i, d] : llvm::enumerate(order)) {
+    int64_t padded = llvm::alignTo(ranges[d], 16);
+    bool isBlock =
+        d == order.back() || (!isProduct && isWhole && i + 2 == order.size());
+    // A product inside a loop takes all of its own sum at once, if it is short.
+    int64_t step = !isBlock ? 1
+                   : isProduct && inner && padded <= innerDepth
+                       ? padded
+                       : std::min(grid.step, padded);
+    loops[d] = number(step, ranges[d] > step, inner);
+    axes.back().isTwice =
+        isBlock && inLoop(loops) && llvm::divideCeil(ranges[d], step) == 2 &&
+        llvm::any_of(order,
+                     [&](unsigned o) { return o != d && ranges[o] > 1; });
+  }
+  for (auto [d, range] : llvm::enumerate(ranges))
+    if (loops[d] < 0)
+      loops[d] = number(range == 1 ? 1 : llvm::alignTo(range, 16), false);
+  if (isProduct)
+    addOperands(op, loops, order.empty() ? -1 : loops[order.back()], inner);
+  else
+    addBeside(op, loops);
+  return true;
+}
+
+void Estimate::addOperands(linalg::GenericOp op, ArrayRef<int> loops, int depth,
+                           bool isInner) {
+  SmallVector<OpOperand *> inputs = inputsAlong(op);
+  for (auto [i, input] : llvm::enumerate(inputs)) {
+    Dims dims = throughMap(op.getMatchingIndexingMap(input), loops);
+    Type element = getElementTypeOrSelf(input->get().getType()),
+         other = getElementTypeOrSelf(inputs[1 - i]->get().getType());
+    int64_t bytes = elements(dims) * bytesOf(element);
+    // Blocks of three dimensions are multiplied without tensor cores.
+    if (llvm::count_if(dims,
+                       [&](int d) { return d >= 0 && axes[d].extent > 1; }) > 2)
+      continue;
+    Value memory = memoryOf(input->get());
+    if (!memory && !whole && !hasProduct(input->get()))
+      memory = input->get(); // alone it would be loaded
+    if (memory) {
+      Operand &o = loaded[{memory, bytes}];
+      o.bytes = bytes;
+      o.inLoop |= inLoop(dims);
+      o.isInner |= isInner;
+      o.isTwice |=
+          llvm::any_of(dims, [&](int d) { return d >= 0 && axes[d].isTwice; });
+      o.isNested |=
+          llvm::any_of(dims, [&](int d) { return d >= 0 && axes[d].isNested; });
+      o.readers.insert(op);
+      continue;
+    }
+    // Rounded to match a 16-bit tensor.
+    if (element.isF32() && other.getIntOrFloatBitWidth() == 16)
+      bytes /= 2;
+    // Rows of a product that one warp holds stay where they are, if they are
+    // the next one's too.
+    SmallVector<int> wide;
+    for (int d : dims)
+      if (d >= 0 && axes[d].extent > 1)
+        wide.push_back(d);
+    bool isRows = wide.size() == 2 && wide.back() == depth && depth >= 0;
+    if (isRows && columnWarps(axes[wide.front()].extent, grid.warps) == 1)
+      continue;
+    int64_t &most = exchanged[input->get()];
+    most = std::max(most, bytes);
+  }
+}
+
+/// Tensors as large as the product, such as a bias or a mask: they are loaded
+/// in another layout than the product's.
+void Estimate::addBeside(linalg::GenericOp op, ArrayRef<int> loops) {
+  if (!inLoop(loops) || !hasProduct(op.getResult(0)))
+    return;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    if (!isa<RankedTensorType>(input->get().getType()))
+      continue;
+    Value memory = memoryOf(input->get());
+    Dims dims = throughMap(op.getMatchingIndexingMap(input), loops);
+    int64_t wide = llvm::count_if(
+        dims, [&](int d) { return d >= 0 && axes[d].extent > 1; });
+    if (!memory || wide < 2)
+      continue;
+    bool isFloat = isa<FloatType>(getElementTypeOrSelf(input->get()));
+    int64_t &most = exchanged[memory];
+    most =
+        std::max<int64_t>(most, elements(dims) * (isFloat ? sizeof(float) : 1));
+  }
+}
+
+void Estimate::follow(Value result) {
+  Value u = unshaped(result);
+  Dims dims = identity(u);
+  if (u != grid.root) {
+    auto own = dimensionsOf(u, grid);
+    if (failed(own))
+      return;
+    dims.assign(own->begin(), own->end());
+    for (auto [d, size] :
+         llvm::zip(dims, cast<RankedTensorType>(u.getType()).getShape()))
+      if (d < 0)
+        d = number(size == 1 ? 1 : llvm::alignTo(size, 16), false);
+  }
+  visitBehind(u, dims, seen, [&](linalg::GenericOp op, Dims &loops) {
+    return visit(op, loops);
+  });
+}
+
+/// Added in turns, for some rows at a time.
+void Estimate::followAdded(Value result) {
+  auto op = unshaped(result).getDefiningOp<linalg::GenericOp>();
+  if (!op || !factorsOf(op))
+    return;
+  Dims loops = loopsAlong(op, grid);
+  AffineMap first = op.getIndexingMapsArray()[0];
+  SmallVector<unsigned> summed;
+  op.getReductionDims(summed);
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+  int longest = -1;
+  for (int d = 0; d < int(ranges.size()); ++d)
+    if (loops[d] < 0 && first.isFunctionOfDim(d) &&
+        (longest < 0 || ranges[d] >= ranges[longest]))
+      longest = d;
+  int64_t rows =
+      longest < 0
+          ? 16
+          : std::min<int64_t>(grid.step, llvm::alignTo(ranges[longest], 16));
+  int depth = -1;
+  for (auto [d, range] : llvm::enumerate(ranges)) {
+    if (loops[d] < 0 && first.isFunctionOfDim(d)) {
+      int64_t step = int(d) == longest ? rows : 1;
+      loops[d] = number(step, range > step);
+    } else if (loops[d] < 0) {
+      loops[d] =
+          number(range == 1 ? 1 : grid.columnsOfProduct(rows, range), false);
+    }
+    if (llvm::is_contained(summed, d))
+      depth = loops[d];
+  }
+  addOperands(op, loops, depth, /*isInner=*/false);
+}
+
+int64_t Estimate::run() {
+  for (Value v : results.stored)
+    follow(v);
+  for (Value v : results.added)
+    followAdded(v);
+  int64_t held = 0, ring = 0, nested = 0, moved = 0;
+  // With one stage, operands of inner products make room for those of outer
+  // ones; what several products read stays.
+  int64_t together = 0, outer = 0, inner = 0;
+  for (auto &[key, o] : loaded) {
+    if (!o.inLoop) {
+      held += o.bytes;
+      continue;
+    }
+    (o.isNested ? nested : ring) += o.bytes * (o.isTwice ? 2 : 1);
+    if (o.readers.size() > 1)
+      together += o.bytes;
+    else if (o.isInner)
+      inner = std::max(inner, o.bytes);
+    else
+      outer += o.bytes;
+  }
+  int64_t largest = 0;
+  for (auto &[value, bytes] : exchanged) {
+    moved += bytes;
+    largest = std::max(largest, bytes);
+  }
+  // 32-bit blocks may be exchanged twice, as they are and transposed. The order
+  // of sums cannot be taken back when that is known.
+  if (auto p = productBehind(grid.root); !whole && p && p->isWide)
+    moved += largest;
+  int64_t inLoop =
+      held + (grid.stages > 1
+                  ? grid.stages * ring + std::max(grid.stages * nested, moved)
+                  : together + std::max(outer, inner) + moved);
+  return std::max(inLoop, atEnd());
+}
+
+/// What follows the products: all results are put into the layout of memory
+/// together. Products alone would be stored in the type of their operands.
+int64_t Estimate::atEnd() const {
+  int64_t bytes = 0, block = 1;
+  for (int64_t n : grid.blocks)
+    block *= n;
+  const auto product = productBehind(grid.root);
+  for (Value v : results.stored) {
+    Value u = unshaped(v);
+    if (!hasProduct(u))
+      continue;
+    auto type = cast<RankedTensorType>(u.getType()),
+         root = cast<RankedTensorType>(grid.root.getType());
+    int64_t n = block;
+    if (grid.inTurn >= 0) { // all parts, in the products' type
+      bytes += n * root.getDimSize(grid.inTurn) * sizeof(float);
+      continue;
+    }
+    if (type.getNumElements() != root.getNumElements())
+      if (auto dims = dimensionsOf(u, grid); succeeded(dims)) {
+        n = 1;
+        for (auto [d, size] : llvm::zip(*dims, type.getShape()))
+          n *= d < 0 ? size : grid.blocks[d];
+      }
+    bytes += n * (whole || !product ? bytesOf(type.getElementType())
+                  : product->isWide ? 4
+                                    : 2);
+  }
+  return bytes;
+}
+
+} // namespace
+
+int64_t act::tile::sharedEstimate(const KernelGrid &grid,
+                                  const KernelResults &results, bool whole) {
+  return Estimate(grid, results, whole).run();
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/act-to-tile/SumOrder.h"
+#include "passes/act-to-tile/BlockEvaluator.h"
+#include "passes/act-to-tile/SharedEstimate.h"
+
+using namespace mlir;
+using namespace act::tile;
+
+bool SumOrder::isOf(const KernelGrid &grid, int dim) const {
+  const int64_t own = grid.blocks[dim];
+  return grid.step == step && ::columnWarps(own, grid.warps) == columnWarps &&
+         (rows == 0 || rows == own);
+}
+
+ArrayRef<BlockLimit> act::tile::blockLimits() {
+  constexpr int64_t any = INT64_MAX;
+  static constexpr BlockLimit limits[] = {
+      {any, any, 2, any}, {128, 64, 1, 8}, {64, 64, 1, 4}, {64, 32, 1, 4},
+      {32, 32, 1, 4},     {32, 16, 1, 2},  {16, 16, 1, 1}};
+  return limits;
+}
+
+/// Whether both sides of the product are among the root's dimensions.
+static bool isFound(const ProductShape &p) {
+  return p.rows >= 0 && p.columns >= 0;
+}
+
+/// The nearest sums behind the results: of what comes after them nothing is
+/// seen.
+static SmallVector<Value> nearestSums(ValueRange results) {
+  SetVector<Value> sums;
+  for (Value v : results)
+    visitBehind(unshaped(v), [&](linalg::GenericOp op, const Dims &) {
+      if (op.getNumReductionLoops() == 0)
+        return true;
+      sums.insert(op.result_begin(), op.result_end());
+      return false;
+    });
+  return sums.takeVector();
+}
+
+namespace {
+/// What a kernel of products holds besides its blocks.
+struct ProductFacts {
+  int64_t products = 0; // sums of products, block by block
+  int64_t kept = 0;     // of these, the results
+  int64_t read = 0;     // tensors as large as they are that are read
+  bool draws = false, windowed = false;
+  bool operator==(const ProductFacts &o) const {
+    return std::tie(products, kept, read, draws, windowed) ==
+           std::tie(o.products, o.kept, o.read, o.draws, o.windowed);
+  }
+};
+} // namespace
+
+static ProductFacts factsOf(ValueRange results) {
+  ProductFacts facts;
+  llvm::SmallPtrSet<Operation *, 8> products;
+  llvm::SmallPtrSet<Value, 2> read;
+  auto addRead = [&](linalg::GenericOp op) {
+    auto shapeOf = [](Value v) {
+      return cast<RankedTensorType>(v.getType()).getShape().take_back(2);
+    };
+    for (Value input : op.getDpsInputs())
+      if (isa<RankedTensorType>(input.getType()))
+        if (Value argument = argumentBehind(input);
+            argument && shapeOf(input) == shapeOf(op.getResult(0)))
+          read.insert(argument);
+  };
+  for (Value v : results) {
+    Value u = unshaped(v);
+    visitBehind(u, [&](linalg::GenericOp op, const Dims &) {
+      if (factorsOf(op))
+        products.insert(op);
+      else if (anyProductBehind(op.getResult(0)))
+        addRead(op);
+      facts.draws |= drawsNumbers(op);
+      facts.windowed |= windowOf(op).has_value();
+      return true;
+    });
+    auto own = anyProductBehind(u);
+    facts.kept += own && own->computed;
+  }
+  facts.products = products.size();
+  facts.read = read.size();
+  return facts;
+}
+
+/// `grid` within a limit, with as many rows, warps and columns of a step as the
+/// registers allow.
+///
+/// - The results' products count and, block by block, the products that they
+///   depend on. A product added to memory needs its values once.
+/// - Wide operands are held in registers too.
+/// - Random numbers take most of the instructions, and a thread works on
+///   several at once. Kernels that draw them are faster with fewer rows, which
+///   costs loads, than with too few registers or with columns that exist only
+///   because warps share a product.
+/// - A windowed sum needs two bounds per row; a bias or a mask is one more
+///   block.
+///
+/// The numbers of registers that are left for them are what ptxas has room for.
+static KernelGrid fitRegisters(KernelGrid grid, const ProductShape &p,
+                               int64_t added, const ProductFacts &facts,
+                               const BlockLimit &limit,
+                               const act::Target &target) {
+  const int dim = std::max(p.rows, p.columns);
+  if (const int cut = isFound(p) ? p.rows : dim; cut >= 0)
+    grid.blocks[cut] = std::min(grid.blocks[cut], limit.rows);
+  grid.step = std::min(grid.step, limit.step);
+  grid.stages = limit.stages;
+  grid.warps = std::min(grid.warps, limit.warps);
+  if (!isFound(p))
+    return grid;
+  const int64_t registers = target.limits.registersPerThread;
+  const int64_t mostDrawn = 32;
+  int64_t most = registers - (p.isWide ? 155 : facts.draws ? 105 : 90);
+  const int64_t inner = facts.products - facts.kept;
+  const int64_t columns = grid.blocks[p.columns];
+  const int64_t warps = grid.warps, step = grid.step;
+  const int64_t rows = grid.blocks[p.rows];
+  auto choose = [&](int64_t r, int64_t fewest, bool unpadded) {
+    for (int64_t w = fewest; w <= std::max<int64_t>(warps, 8); w *= 2)
+      for (int64_t s : {step, std::max<int64_t>(step / 2, 16)}) {
+        if (unpadded && added && !canShare(s, columns, w))
+          continue;
+        int64_t made = r * inner * s, drawn = facts.draws ? made : 0,
+                adds = columns * added * s;
+        int64_t all = r * (facts.kept * columns + facts.read * s) +
+                      std::max(made, adds) + adds / 4 + drawn;
+        if (!canShare(r, columns, w) || !canShare(r, s, w) ||
+            all > most * 32 * w || drawn > mostDrawn * 32 * w)
+          continue;
+        grid.blocks[p.rows] = r;
+        grid.warps = w;
+        grid.step = s;
+        return true;
+      }
+    return false;
+  };
+  if (facts.windowed) {
+    const int64_t otherwise =
+        std::exchange(most, registers - (p.isWide ? 195 : 145));
+    if (choose(rows, warps, true))
+      return grid;
+    most = std::min<int64_t>(otherwise, registers - 105);
+  }
+  if (choose(rows, warps, true))
+    return grid;
+  bool padded = choose(rows, warps, false);
+  bool fewer = facts.draws || facts.windowed || p.isWide || facts.read;
+  if (rows > 64 && padded && choose(64, std::min<int64_t>(warps, 4), true))
+    return grid;
+  if (padded || (rows > 64 && fewer && choose(64, warps, false)))
+    return grid;
+  // Nothing fits: minimise the excess.
+  for (int64_t w = 8; w > warps; w /= 2)
+    if (canShare(rows, columns, w) && canShare(rows, step, w)) {
+      grid.warps = w;
+      break;
+    }
+  return grid;
+}
+
+// 64 rows are enough for all warps to share a product. With fewer, columns have
+// to be whole steps.
+int64_t act::tile::unitOf(const KernelGrid &grid, const ProductShape &p) {
+  const int side = isFound(p) ? p.rows : std::max(p.rows, p.columns);
+  return side >= 0 && grid.blocks[side] % 64 == 0 ? 16 : grid.step;
+}
+
+bool act::tile::isAlone(const KernelResults &results) {
+  return factsOf(results.stored) == factsOf(nearestSums(results.stored));
+}
+
+PlanAlone act::tile::planAlone(const KernelGrid &grid, const ProductShape &p,
+                               const KernelResults &results,
+                               const PlanOptions &options) {
+  const ProductFacts facts = factsOf(nearestSums(results.stored));
+  auto orderOf = [&](const KernelGrid &g) {
+    SumOrder order{g.step};
+    if (isFound(p)) {
+      order.columnWarps = columnWarps(g.blocks[p.rows], g.warps);
+      if (!results.added.empty())
+        order.rows = g.blocks[p.rows];
+    }
+    return order;
+  };
+  PlanAlone plan;
+  for (const BlockLimit &limit : blockLimits()) {
+    plan.grids.push_back(fitRegisters(grid, p, results.added.size(), facts,
+                                      limit, *options.target));
+    if (sharedEstimate(plan.grids.back(), results, /*whole=*/false) <=
+        options.target->limits.sharedBytesPerBlock)
+      break;
+  }
+  const KernelGrid last = plan.grids.back();
+  plan.order = orderOf(last);
+  llvm::erase_if(plan.grids, [&](const KernelGrid &g) {
+    return !(orderOf(g) == plan.order);
+  });
+  for (KernelGrid &g : plan.grids)
+    g.unit = unitOf(last, p);
+  return plan;
+}
