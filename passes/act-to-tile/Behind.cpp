@@ -156,7 +156,7 @@ std::optional<ProductShape> act::tile::anyProductBehind(Value root) {
 
 std::optional<ProductShape> act::tile::productBehind(Value root) {
   auto p = anyProductBehind(root);
-  return p && p->rows >= 0 && p->columns >= 0 ? p : std::nullopt;
+  return p && p->hasSides() ? p : std::nullopt;
 }
 
 RowSums act::tile::rowSums(Value root) {
@@ -171,6 +171,18 @@ RowSums act::tile::rowSums(Value root) {
                 return found == RowSums::None;
               });
   return found;
+}
+
+SmallVector<Value> act::tile::nearestProducts(ValueRange values) {
+  SetVector<Value> products;
+  for (Value v : values)
+    visitBehind(unshaped(v), [&](linalg::GenericOp op, const Dims &) {
+      if (!factorsOf(op))
+        return true;
+      products.insert(op.getResult(0));
+      return false;
+    });
+  return products.takeVector();
 }
 
 bool act::tile::sumsProducts(ValueRange values) {

@@ -51,6 +51,8 @@ struct ProductShape {
   bool isWide = false;         // both operands have 32-bit elements
   Dims along;                  // its dimensions among the root's
   Digits digits;               // of its columns
+
+  bool hasSides() const { return rows >= 0 && columns >= 0; }
 };
 
 /// The first product behind `root` that has both rows and columns in it; else
@@ -63,6 +65,10 @@ std::optional<ProductShape> productBehind(mlir::Value root);
 /// whose elements all need its result, or across it.
 enum class RowSums { None, Along, Beside };
 RowSums rowSums(mlir::Value root);
+
+/// The nearest products behind the values: of what comes after them nothing is
+/// seen.
+llvm::SmallVector<mlir::Value> nearestProducts(mlir::ValueRange values);
 
 /// Whether a sum or a maximum of products is behind one of the values.
 bool sumsProducts(mlir::ValueRange values);

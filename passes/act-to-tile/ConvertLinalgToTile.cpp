@@ -100,6 +100,8 @@ public:
     results =
         llvm::to_vector(f.getBody().front().getTerminator()->getOperands());
     readArguments();
+    if (resultsOf(f).stored.empty())
+      return emitError(loc, "no result of this function is stored by blocks");
     makeKernel();
     if (!parts.empty()) {
       if (failed(goOverRows()))
@@ -296,7 +298,7 @@ void KernelOfFunction::makeKernel() {
       raster = {grid.rowsTogether, columns};
   kernel->setAttr(scheduleName,
                   ScheduleAttr::get(b.getContext(), grid.warps, grid.stages,
-                                    raster, grid.copyWarps));
+                                    raster, /*copyWarps=*/0));
   kernel->setAttr(gridName, b.getDenseI64ArrayAttr(
                                 {programs ? programs : grid.programs(), 1, 1}));
   if (grid.sharedBytes)
@@ -631,6 +633,11 @@ struct ConvertLinalgToTile
     auto known = act::targetNamed(target);
     if (!known) {
       emitError(UnknownLoc::get(&getContext())) << known.error().message;
+      return signalPassFailure();
+    }
+    if (sharedBytes < 0) {
+      emitError(UnknownLoc::get(&getContext()))
+          << "shared-bytes is " << sharedBytes << ", expected 0 or more";
       return signalPassFailure();
     }
     PlanOptions options{*known, (*known)->limits.sharedBytesPerBlock, seed};

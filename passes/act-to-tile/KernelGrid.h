@@ -21,9 +21,8 @@ struct KernelGrid {
   mlir::Value root;                  // the largest result, unshaped
   llvm::SmallVector<int64_t> blocks; // per dimension; 1: a number, no axis
   int64_t warps = 4, stages = 2;
-  int64_t copyWarps = 0; // in addition: they only copy
-  int64_t step = 64;     // of a sum of products
-  int64_t unit = 64;     // a shorter sum's step is a multiple of this
+  int64_t step = 64; // of a sum of products
+  int64_t unit = 64; // a shorter sum's step is a multiple of this
   /// A dimension that one program covers completely, one index after the other,
   /// or -1: for results made of several parts of a product's rows.
   int inTurn = -1;

@@ -28,10 +28,12 @@ KernelGrid act::tile::planGrid(func::FuncOp function,
   grid.blocks.assign(cast<RankedTensorType>(grid.root.getType()).getRank(), 1);
   Dice dice;
   if (options.seed) {
-    // Its text, so that each kernel has draws of its own, in every process.
+    // Its text without its name, so that each kernel has draws of its own, in
+    // every process, and those that share a cache entry have the same.
     std::string text;
     llvm::raw_string_ostream os(text);
-    function.print(os);
+    for (Operation &op : function.getBody().front())
+      op.print(os, OpPrintingFlags().useLocalScope());
     dice = Dice(options.seed ^ llvm::xxh3_64bits(text));
   }
   if (auto p = anyProductBehind(grid.root))
@@ -57,8 +59,10 @@ FailureOr<KernelKind> act::tile::kindOf(func::FuncOp function,
     if (failed(foldTransposes(function)))
       return failure();
   }
+  if (resultsOf(function).stored.empty())
+    return failure();
   KernelGrid grid = planGrid(function, options);
-  KernelKind kind{grid.warps + grid.copyWarps, grid.stages};
+  KernelKind kind{grid.warps, grid.stages};
   function.walk(
       [&](linalg::GenericOp op) { kind.products += !!factorsOf(op); });
   return kind;

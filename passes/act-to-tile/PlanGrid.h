@@ -10,7 +10,8 @@
 //   all others   blocks, warps, stages and the order of programs: these see the
 //                whole group, and leave every bit as it is
 //
-// Rows of a norm are in their own order, by their width and types.
+// Kernels without products have no such choice: where they sum, rows and warps
+// follow from the width and the number of rows.
 #ifndef ACT_PASSES_ACTTOTILE_PLANGRID_H
 #define ACT_PASSES_ACTTOTILE_PLANGRID_H
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -22,7 +23,8 @@ namespace act::tile {
 /// On a kernel: what it was planned to take of shared memory, i64 bytes.
 inline constexpr llvm::StringLiteral plannedBytesName = "tile.planned_bytes";
 
-/// The grid of a function in which transposes are folded (FoldTransposes.h).
+/// The grid of a function in which transposes are folded (FoldTransposes.h). At
+/// least one of its results is stored by blocks.
 KernelGrid planGrid(mlir::func::FuncOp function, const PlanOptions &options);
 
 /// Properties of the kernel of `function`, known before it exists. Kernels with

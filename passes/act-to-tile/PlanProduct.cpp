@@ -124,7 +124,7 @@ KernelGrid Product::plan() {
   // The same number of bytes and registers for every type.
   if (p.isWide)
     grid.step /= 2;
-  if (p.rows < 0 || p.columns < 0)
+  if (!p.hasSides())
     return planSides();
   if (!p.computed && planParts(grid, p))
     return planBlocks();
@@ -173,14 +173,14 @@ KernelGrid Product::planBlocks() {
     g.warps = std::min(g.warps, limit.warps);
     g.unit = unitOf(g, p);
     const bool isLast = &limit == &blockLimits().back();
-    if (isOrdered && (isLast || fitsAlone(g)))
-      return g;
-    if (isLast || fits(g)) {
-      grid = g;
-      break;
-    }
+    if (!isLast && !(isOrdered ? fitsAlone(g) : fits(g)))
+      continue;
+    grid = g;
+    break;
   }
-  if (!dice)
+  if (isOrdered && !fits(grid))
+    grid.stages = 1;
+  if (isOrdered || !dice)
     return grid;
   // For tests: any other.
   SmallVector<KernelGrid> others = sameBits(grid, nullptr);
@@ -194,7 +194,7 @@ KernelGrid Product::planBlocks() {
 
 /// Products that depend on each other.
 KernelGrid Product::planComputed() {
-  if (p.rows >= 0 && p.columns >= 0) {
+  if (p.hasSides()) {
     // The operands' cost is paid once per row.
     ArrayRef<int64_t> shape = shapeOf(grid.root);
     int64_t width = llvm::alignTo(shape[p.columns], 16);
@@ -229,7 +229,7 @@ KernelGrid Product::planComputed() {
 SmallVector<KernelGrid> Product::sameBits(const KernelGrid &planned,
                                           const SumOrder *order) const {
   SmallVector<KernelGrid> all;
-  if (p.rows < 0 || p.columns < 0) {
+  if (!p.hasSides()) {
     // Nothing is cut but the sum.
     KernelGrid g = planned;
     g.stages = 1;
@@ -266,6 +266,9 @@ SmallVector<KernelGrid> Product::sameBits(const KernelGrid &planned,
           g.stages = stages;
           if (!isWithin(rows, p.rows) || !isWithin(columns, p.columns) ||
               ofThread(g) > most || !canShare(rows, columns, warps))
+            continue;
+          // Programs that wait for turns should not take much longer.
+          if (order && order->rows && 2 * warps < planned.warps)
             continue;
           if (order &&
               (!order->isOf(g, p.rows) || !canShare(rows, g.step, warps) ||

@@ -144,6 +144,7 @@ void divideRows(KernelGrid &grid, int64_t parts) {
   if (shared(rows, 8))
     grid.warps = 8;
 }
+
 /// Whether no result is a sum, so that any grid gives the same bits.
 bool isElementwise(const KernelResults &results) {
   bool sums = results.parts || !results.added.empty();
@@ -185,8 +186,11 @@ KernelGrid act::tile::planRows(KernelGrid grid, const KernelResults &results,
     divideRows(grid, parts);
   if (dice && isElementwise(results)) {
     grid.warps = int64_t(1) << dice(4);
-    if (last > 0 && grid.blocks[last - 1] > 1)
-      grid.blocks[last - 1] >>= dice(2);
+    SmallVector<int64_t> halved = grid.blocks;
+    if (last > 0 && halved[last - 1] > 1)
+      halved[last - 1] /= 2;
+    if (dice(2) && isMadeOfBlocks(grid.root, halved))
+      grid.blocks = halved;
   }
   return grid;
 }

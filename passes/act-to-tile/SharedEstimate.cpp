@@ -54,10 +54,10 @@ private:
     bool isTwice = false; // the loop has two iterations, inside another one
   };
   struct Operand {
-    int64_t bytes;
-    bool inLoop, isNested; // in a loop, or in a loop inside that
-    bool isInner;          // of a product that another one reads
-    bool isTwice;          // both iterations are in one body
+    int64_t bytes = 0;
+    bool inLoop = false, isNested = false; // in a loop, or in one inside that
+    bool isInner = false; // of a product that another one reads
+    bool isTwice = false; // both iterations are in one body
     llvm::SmallPtrSet<Operation *, 2> readers;
   };
   int number(int64_t extent, bool inLoop, bool isNested = false) {
@@ -89,6 +89,7 @@ private:
   // By memory and bytes, and by value.
   llvm::MapVector<std::pair<Value, int64_t>, Operand> loaded;
   llvm::MapVector<Value, int64_t> exchanged;
+  bool draws = false; // random numbers between products
 };
 
 bool Estimate::visit(linalg::GenericOp op, Dims &loops) {
@@ -121,6 +122,7 @@ bool Estimate::visit(linalg::GenericOp op, Dims &loops) {
   for (auto [d, range] : llvm::enumerate(ranges))
     if (loops[d] < 0)
       loops[d] = number(range == 1 ? 1 : llvm::alignTo(range, 16), false);
+  draws |= drawsNumbers(op) && hasProduct(op.getResult(0));
   if (isProduct)
     addOperands(op, loops, order.empty() ? -1 : loops[order.back()], inner);
   else
@@ -272,9 +274,12 @@ int64_t Estimate::run() {
     moved += bytes;
     largest = std::max(largest, bytes);
   }
-  // 32-bit blocks may be exchanged twice, as they are and transposed. The order
-  // of sums cannot be taken back when that is known.
-  if (auto p = productBehind(grid.root); !whole && p && p->isWide)
+  // Random numbers keep the exchanges of one stage apart, so they share a
+  // place. Otherwise 32-bit blocks may be exchanged twice, as they are and
+  // transposed. The order of sums cannot be taken back when that is known.
+  if (auto p = productBehind(grid.root); draws && grid.stages == 1)
+    moved = largest;
+  else if (!whole && p && p->isWide)
     moved += largest;
   int64_t inLoop =
       held + (grid.stages > 1
@@ -289,17 +294,13 @@ int64_t Estimate::atEnd() const {
   int64_t bytes = 0, block = 1;
   for (int64_t n : grid.blocks)
     block *= n;
-  const auto product = productBehind(grid.root);
-  for (Value v : results.stored) {
-    Value u = unshaped(v);
-    if (!hasProduct(u))
-      continue;
-    auto type = cast<RankedTensorType>(u.getType()),
-         root = cast<RankedTensorType>(grid.root.getType());
+  const auto root = cast<RankedTensorType>(grid.root.getType());
+  auto add = [&](Value u, int64_t each) {
+    auto type = cast<RankedTensorType>(u.getType());
     int64_t n = block;
     if (grid.inTurn >= 0) { // all parts, in the products' type
       bytes += n * root.getDimSize(grid.inTurn) * sizeof(float);
-      continue;
+      return;
     }
     if (type.getNumElements() != root.getNumElements())
       if (auto dims = dimensionsOf(u, grid); succeeded(dims)) {
@@ -307,10 +308,21 @@ int64_t Estimate::atEnd() const {
         for (auto [d, size] : llvm::zip(*dims, type.getShape()))
           n *= d < 0 ? size : grid.blocks[d];
       }
-    bytes += n * (whole || !product ? bytesOf(type.getElementType())
-                  : product->isWide ? 4
-                                    : 2);
+    bytes += n * each;
+  };
+  if (whole) {
+    for (Value v : results.stored)
+      if (Value u = unshaped(v); hasProduct(u))
+        add(u, bytesOf(getElementTypeOrSelf(u)));
+    return bytes;
   }
+  // Of attention the output, or the gradients: not the scores, of which the
+  // other results are statistics.
+  const auto product = productBehind(grid.root);
+  for (Value v : nearestProducts(results.stored))
+    if (auto own = anyProductBehind(v);
+        product && own && own->computed == product->computed)
+      add(v, product->isWide ? 4 : 2);
   return bytes;
 }
 

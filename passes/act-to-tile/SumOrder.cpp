@@ -20,25 +20,6 @@ ArrayRef<BlockLimit> act::tile::blockLimits() {
   return limits;
 }
 
-/// Whether both sides of the product are among the root's dimensions.
-static bool isFound(const ProductShape &p) {
-  return p.rows >= 0 && p.columns >= 0;
-}
-
-/// The nearest sums behind the results: of what comes after them nothing is
-/// seen.
-static SmallVector<Value> nearestSums(ValueRange results) {
-  SetVector<Value> sums;
-  for (Value v : results)
-    visitBehind(unshaped(v), [&](linalg::GenericOp op, const Dims &) {
-      if (op.getNumReductionLoops() == 0)
-        return true;
-      sums.insert(op.result_begin(), op.result_end());
-      return false;
-    });
-  return sums.takeVector();
-}
-
 namespace {
 /// What a kernel of products holds besides its blocks.
 struct ProductFacts {
@@ -70,11 +51,12 @@ static ProductFacts factsOf(ValueRange results) {
   for (Value v : results) {
     Value u = unshaped(v);
     visitBehind(u, [&](linalg::GenericOp op, const Dims &) {
-      if (factorsOf(op))
+      if (factorsOf(op)) {
         products.insert(op);
-      else if (anyProductBehind(op.getResult(0)))
+      } else if (anyProductBehind(op.getResult(0))) {
         addRead(op);
-      facts.draws |= drawsNumbers(op);
+        facts.draws |= drawsNumbers(op);
+      }
       facts.windowed |= windowOf(op).has_value();
       return true;
     });
@@ -105,12 +87,12 @@ static KernelGrid fitRegisters(KernelGrid grid, const ProductShape &p,
                                const BlockLimit &limit,
                                const act::Target &target) {
   const int dim = std::max(p.rows, p.columns);
-  if (const int cut = isFound(p) ? p.rows : dim; cut >= 0)
+  if (const int cut = p.hasSides() ? p.rows : dim; cut >= 0)
     grid.blocks[cut] = std::min(grid.blocks[cut], limit.rows);
   grid.step = std::min(grid.step, limit.step);
   grid.stages = limit.stages;
   grid.warps = std::min(grid.warps, limit.warps);
-  if (!isFound(p))
+  if (!p.hasSides())
     return grid;
   const int64_t registers = target.limits.registersPerThread;
   const int64_t mostDrawn = 32;
@@ -165,25 +147,29 @@ static KernelGrid fitRegisters(KernelGrid grid, const ProductShape &p,
 // 64 rows are enough for all warps to share a product. With fewer, columns have
 // to be whole steps.
 int64_t act::tile::unitOf(const KernelGrid &grid, const ProductShape &p) {
-  const int side = isFound(p) ? p.rows : std::max(p.rows, p.columns);
+  const int side = p.hasSides() ? p.rows : std::max(p.rows, p.columns);
   return side >= 0 && grid.blocks[side] % 64 == 0 ? 16 : grid.step;
 }
 
 bool act::tile::isAlone(const KernelResults &results) {
-  return factsOf(results.stored) == factsOf(nearestSums(results.stored));
+  return factsOf(results.stored) == factsOf(nearestProducts(results.stored));
 }
 
 PlanAlone act::tile::planAlone(const KernelGrid &grid, const ProductShape &p,
                                const KernelResults &results,
                                const PlanOptions &options) {
-  const ProductFacts facts = factsOf(nearestSums(results.stored));
+  const ProductFacts facts = factsOf(nearestProducts(results.stored));
   auto orderOf = [&](const KernelGrid &g) {
     SumOrder order{g.step};
-    if (isFound(p)) {
-      order.columnWarps = columnWarps(g.blocks[p.rows], g.warps);
-      if (!results.added.empty())
-        order.rows = g.blocks[p.rows];
+    if (!p.hasSides()) {
+      const int side = std::max(p.rows, p.columns);
+      order.columnWarps = g.warps;
+      order.rows = side < 0 ? 0 : g.blocks[side];
+      return order;
     }
+    order.columnWarps = columnWarps(g.blocks[p.rows], g.warps);
+    if (!results.added.empty())
+      order.rows = g.blocks[p.rows];
     return order;
   };
   PlanAlone plan;

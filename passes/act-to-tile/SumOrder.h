@@ -3,7 +3,8 @@
 // What the bits of a kernel's sums depend on.
 //
 // A sum of products goes along k in the order of k, so how it is cut does not
-// matter: each product is added to the sum so far. Three things do matter:
+// matter: each product is added to the sum so far (of f32, 32 products at a
+// time, which steps are whole multiples of). Three things do matter:
 //
 //   step          attention's keys at a time: each block of keys scales the sum
 //                 so far by the maximum that it finds
@@ -38,8 +39,8 @@ struct SumOrder {
 
 /// The order of products that depend on each other, such as those of attention,
 /// and grids that have it, for nothing but them: the fastest first, the last
-/// one fits in shared memory. `grid` has the largest blocks, `product` is the
-/// root's.
+/// one fits in shared memory, if any does. `grid` has the largest blocks,
+/// `product` is the root's.
 struct PlanAlone {
   SumOrder order;
   llvm::SmallVector<KernelGrid> grids;

@@ -122,7 +122,7 @@ LogicalResult convert(func::FuncOp function, int64_t sharedBytes,
 }
 
 /// The shared memory that the parts of `k`, kernels in `blocks`, were planned
-/// for.
+/// to take.
 int64_t plannedBytes(const LaunchKernel &k, gpu::GPUModuleOp blocks) {
   int64_t bytes = 0;
   for (auto [part, times] : k.parts) {
@@ -134,7 +134,7 @@ int64_t plannedBytes(const LaunchKernel &k, gpu::GPUModuleOp blocks) {
   return bytes;
 }
 
-/// A kernel, and the shared memory that it was planned for.
+/// A kernel, and the shared memory that it was planned to take.
 using Planned = std::pair<tile::CompiledKernel, int64_t>;
 
 /// Compiles all `kernels`, planned for at most so much shared memory. If they
@@ -197,9 +197,15 @@ compile(ArrayRef<const LaunchKernel *> kernels, const GpuOptions &options) {
   std::vector<tile::CompiledKernel> done;
   for (auto [i, one] : llvm::enumerate(*made)) {
     auto &[k, planned] = one;
-    if (k.sharedBytes > most) {
-      auto again = compile(kernels[i], planned - (k.sharedBytes - most),
-                           /*isLast=*/true, options);
+    const LaunchKernel &launch = *kernels[i];
+    const bool isOver = k.sharedBytes > most,
+               isJoined = launch.parts.size() > 1 || launch.parts[0].second > 1;
+    if (isOver && isJoined) {
+      k.ptx.clear(); // its parts are planned again apart
+    } else if (isOver) {
+      auto again = compile(
+          kernels[i], std::max<int64_t>(1, planned - (k.sharedBytes - most)),
+          /*isLast=*/true, options);
       if (failed(again))
         return failure();
       k = std::move((*again)[0].first);
@@ -274,12 +280,12 @@ act::compileGpuKernels(ArrayRef<LaunchKernel> kernels,
   SmallVector<const LaunchKernel *> missing;
   std::vector<std::string> keys;
   SmallVector<size_t> places; // indices of `missing`
-  std::string precision =
+  std::string variant =
       tile::stringifyDotPrecision(options.f32Products).str() + "\n";
   if (options.drawSchedules)
-    precision += "drawn " + std::to_string(options.drawSchedules) + "\n";
+    variant += "drawn " + std::to_string(options.drawSchedules) + "\n";
   for (auto [i, k] : llvm::enumerate(kernels)) {
-    keys.push_back(cache.key(precision + textOf(k), options.ptx));
+    keys.push_back(cache.key(variant + textOf(k), options.ptx));
     compiled[i].name = k.name;
     if (!find(cache, keys[i], compiled[i])) {
       missing.push_back(&k);

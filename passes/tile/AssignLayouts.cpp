@@ -81,7 +81,7 @@ private:
                       std::optional<Distributed> block);
   void make(Value result, const Distributed &made, OpBuilder &b);
   void findAccesses();
-  Distributed defaultFor(RankedTensorType type) const;
+  Distributed defaultFor(RankedTensorType type, bool isLoad = false) const;
 
   gpu::GPUFuncOp kernel;
   int64_t warps;
@@ -92,6 +92,9 @@ private:
     int64_t beside = 0; // adjacent elements that all take at once; 0: any
   };
   std::map<std::vector<int64_t>, Accesses> accesses;
+  /// Loads that sums are computed from, and the shapes of their blocks.
+  llvm::SmallPtrSet<Operation *, 8> summed;
+  std::set<std::vector<int64_t>> decided;
   std::deque<Value> work;
 };
 
@@ -206,11 +209,13 @@ LogicalResult Assignment::seedMemory() {
     if (isBlock(load.getResult()))
       loads.push_back(load);
   });
-  llvm::stable_sort(loads, [](LoadOp x, LoadOp y) {
-    return blockType(x).getRank() > blockType(y).getRank();
-  });
+  // Among them, what sums are computed from decides.
+  auto key = [&](LoadOp load) {
+    return std::pair(blockType(load).getRank(), summed.contains(load));
+  };
+  llvm::stable_sort(loads, [&](LoadOp x, LoadOp y) { return key(x) > key(y); });
   for (LoadOp load : loads) {
-    give(load.getResult(), defaultFor(blockType(load)));
+    give(load.getResult(), defaultFor(blockType(load), /*isLoad=*/true));
     spread();
   }
   kernel.walk([&](BlockAccessOpInterface access) {
@@ -273,15 +278,14 @@ llvm::SmallPtrSet<Operation *, 8> loadsOfSums(gpu::GPUFuncOp kernel) {
 void Assignment::findAccesses() {
   bool hasDots = kernel.walk([](DotOp) { return WalkResult::interrupt(); })
                      .wasInterrupted();
-  auto deciding = loadsOfSums(kernel);
-  std::set<std::vector<int64_t>> decided;
-  for (Operation *load : deciding)
+  if (!hasDots)
+    summed = loadsOfSums(kernel);
+  for (Operation *load : summed)
     decided.insert(blockType(load->getResult(0)).getShape().vec());
   kernel.walk([&](BlockAccessOpInterface op) {
     Value v = op.getAccessed();
     if (!v || !isBlock(v) ||
-        (decided.count(blockType(v).getShape().vec()) &&
-         !deciding.contains(op)))
+        (decided.count(blockType(v).getShape().vec()) && !summed.contains(op)))
       return;
     Accesses &all = accesses[blockType(v).getShape().vec()];
     if (!hasDots)
@@ -291,15 +295,16 @@ void Assignment::findAccesses() {
   });
 }
 
-/// The layout for access to global memory. All accesses to blocks of one shape
-/// agree on it (`accesses`), so no conversion is needed between a load,
-/// elementwise ops and a store.
-Distributed Assignment::defaultFor(RankedTensorType type) const {
+/// The layout for access to global memory. Loads of one shape agree on it
+/// (`accesses`), so no conversion is needed between a load, elementwise ops and
+/// a store.
+Distributed Assignment::defaultFor(RankedTensorType type, bool isLoad) const {
   std::vector<int64_t> shape = type.getShape().vec();
   int64_t bytes = std::max<int64_t>(1, type.getElementTypeBitWidth() / 8);
   int64_t beside = 0;
   if (auto it = accesses.find(shape); it != accesses.end()) {
-    bytes = std::max(bytes, it->second.bytes);
+    bytes = isLoad && decided.count(shape) ? it->second.bytes
+                                           : std::max(bytes, it->second.bytes);
     beside = it->second.beside;
   }
   // Wide vectors may leave too few elements for all threads; single elements do

@@ -242,7 +242,7 @@ def SelectInstructionsPass : Pass<"tile-select-instructions", "::mlir::gpu::GPUM
 }
 
 def SimplifyMathPass : Pass<"tile-simplify-math", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "computes exponentials and maxima in loops with fewer instructions";
+  let summary = "computes exponentials and maxima of blocks with fewer instructions";
   let description = [{
     On blocks of f32 in loops, and on those of a loop's only iteration, which become
     operands of another product:
@@ -260,11 +260,12 @@ def SimplifyMathPass : Pass<"tile-simplify-math", "::mlir::gpu::GPUModuleOp"> {
       assumed to be finite: once `tile-split-masked-loops` has removed a mask, the
       select that keeps hidden rows from NaN goes too.
 
-    Exponentials must have `fastmath<reassoc,contract,afn>`; others stay. A weight then has a relative error of up to 2^-23 |m|,
-    the same for the whole row, where `math.exp` rounds it to the last bit. If s
-    contains more than a product, such as the -1e9 that masks add, it may be of any
-    size. Then exp(s - m) is 2 to the power (s - m) log2(e), which is 1 at the
-    maximum and no more elsewhere. That costs one more instruction per element.
+    Exponentials must have `fastmath<reassoc,contract,afn>`; others stay. A weight
+    then has a relative error of up to 2^-23 |m|, the same for the whole row, where
+    `math.exp` rounds it to the last bit. If s contains more than a product, such as
+    the -1e9 that masks add, it may be of any size. Then exp(s - m) is 2 to the power
+    (s - m) log2(e), which is 1 at the maximum and no more elsewhere. That costs one
+    more instruction per element.
 
     Before:
     ```mlir

@@ -31,13 +31,13 @@ namespace {
 bool isOfLoop(Operation *op) {
   if (op->getParentOfType<scf::ForOp>())
     return true;
-  SetVector<Operation *> behind;
-  behind.insert(op);
-  for (size_t i = 0; i < behind.size(); ++i)
-    for (OpOperand &use : behind[i]->getUses()) {
+  SetVector<Operation *> readers;
+  readers.insert(op);
+  for (size_t i = 0; i < readers.size(); ++i)
+    for (OpOperand &use : readers[i]->getUses()) {
       if (isa<DotOp>(use.getOwner()) && use.getOperandNumber() < 2)
         return true;
-      behind.insert(use.getOwner());
+      readers.insert(use.getOwner());
     }
   return false;
 }

@@ -203,13 +203,19 @@ Value again(OpBuilder &b, Operation *combine, Value v) {
 
 /// Shuffles have side effects, so DCE does not remove them.
 void eraseUnused(Operation *op) {
-  if (!op || !op->use_empty() ||
-      !isa<arith::AddFOp, arith::BitcastOp, NVVM::ShflOp>(op))
-    return;
-  SmallVector<Value> operands(op->getOperands());
-  op->erase();
-  for (Value v : operands)
-    eraseUnused(v.getDefiningOp());
+  SetVector<Operation *> left;
+  if (op)
+    left.insert(op);
+  while (!left.empty()) {
+    Operation *next = left.pop_back_val();
+    if (!next->use_empty() ||
+        !isa<arith::AddFOp, arith::BitcastOp, NVVM::ShflOp>(next))
+      continue;
+    for (Value v : next->getOperands())
+      if (Operation *behind = v.getDefiningOp())
+        left.insert(behind);
+    next->erase();
+  }
 }
 
 /// Exchanges `part`, which is in each lane a part of the sum, before its users.

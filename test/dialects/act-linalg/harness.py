@@ -322,7 +322,7 @@ class CompiledKernels(BlockKernels):
 
     def __init__(self, lower, folder, store, target, runtime=None, copy_warps=0):
         super().__init__(lower, folder, (), copy_warps, target)
-        self.store, self.runtime, self.tiles = pathlib.Path(store), runtime, {}
+        self.store, self.runtime = pathlib.Path(store), runtime
 
     def make(self, case, stem, form, room):
         """(errors, {entry: its kernel}, headers)"""
@@ -331,24 +331,21 @@ class CompiledKernels(BlockKernels):
         if kept.exists():
             return json.loads(kept.read_text())
         error, tile, headers = super().make(case, stem, form, room)
-        self.tiles[case.name, case.returns, form] = tile
         kernels = {}
         if not error:
             out = self.folder / f"{stem}.ptx"
             done = subprocess.run([self.opt, tile, f"--emit-ptx=dir={out} target={self.target} cache-dir=none", "-o",
                                    "/dev/null"], capture_output=True, text=True)
             error = done.stderr if done.returncode else ""
+            if too_much(error) and not room:
+                made = self.make(case, stem, form, self.less(tile, error))
+                kept.write_text(json.dumps(made))
+                return made
             for entry in json.loads((out / "index.json").read_text()) if not error else []:
                 kernels[entry["entry"]] = dict(grid=entry["grid"], block=entry["block"], shared=entry["shared_bytes"],
                                                ptx=(out / entry["file"]).read_text())
         made = error, kernels, headers
         kept.write_text(json.dumps(made))
-        return made
-
-    def kernel(self, case, form, room=0):
-        made = super().kernel(case, form, room)
-        if too_much(made[0]) and not room:
-            return self.kernel(case, form, self.less(self.tiles[case.name, case.returns, form], made[0]))
         return made
 
     def launch(self, case, form, entry, args):
