@@ -637,7 +637,8 @@ struct ConvertLinalgToTile
     }
     if (sharedBytes < 0) {
       emitError(UnknownLoc::get(&getContext()))
-          << "shared-bytes is " << sharedBytes << ", expected 0 or more";
+          << "shared-bytes is " << sharedBytes.getValue()
+          << ", expected 0 or more";
       return signalPassFailure();
     }
     PlanOptions options{*known, (*known)->limits.sharedBytesPerBlock, seed};

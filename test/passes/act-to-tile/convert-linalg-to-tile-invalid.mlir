@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: act-opt %s --split-input-file --convert-linalg-to-tile --verify-diagnostics
+// RUN: not act-opt %s --split-input-file --convert-linalg-to-tile=shared-bytes=-1 2>&1 | FileCheck %s
+// CHECK: error: shared-bytes is -1, expected 0 or more
 
 func.func @loop(%x: tensor<64xf32>) -> tensor<64xf32> {
   %e = tensor.empty() : tensor<64xf32>
@@ -51,6 +53,22 @@ func.func @parts(%x: tensor<8x20000xf32>, %p: tensor<128x20000xf32> {act.role = 
     linalg.yield %1 : f32
   } -> tensor<8x20000xf32>
   return %s, %y : tensor<20000xf32>, tensor<8x20000xf32>
+}
+
+// -----
+
+// expected-error @below {{no result of this function is stored by blocks}}
+func.func @only_parts(%x: tensor<8x64xf32>, %p: tensor<128x64xf32> {act.role = #act.role<parts, result = 0>}) -> tensor<64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<64xf32>) -> tensor<64xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>], iterator_types = ["reduction", "parallel"]}
+      ins(%x : tensor<8x64xf32>) outs(%z : tensor<64xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %1 = arith.addf %o, %i : f32
+    linalg.yield %1 : f32
+  } -> tensor<64xf32>
+  return %s : tensor<64xf32>
 }
 
 // -----
