@@ -90,6 +90,9 @@ private:
   llvm::MapVector<std::pair<Value, int64_t>, Operand> loaded;
   llvm::MapVector<Value, int64_t> exchanged;
   bool draws = false; // random numbers between products
+  /// Whether the loop over blocks is inside another one, over the heads that
+  /// share keys.
+  bool isRepeated = false;
 };
 
 bool Estimate::visit(linalg::GenericOp op, Dims &loops) {
@@ -123,6 +126,9 @@ bool Estimate::visit(linalg::GenericOp op, Dims &loops) {
     if (loops[d] < 0)
       loops[d] = number(range == 1 ? 1 : llvm::alignTo(range, 16), false);
   draws |= drawsNumbers(op) && hasProduct(op.getResult(0));
+  isRepeated |= isProduct && !inner && order.size() > 1 &&
+                llvm::any_of(ArrayRef(order).drop_back(),
+                             [&](unsigned d) { return ranges[d] > 1; });
   if (isProduct)
     addOperands(op, loops, order.empty() ? -1 : loops[order.back()], inner);
   else
@@ -266,8 +272,8 @@ int64_t Estimate::run() {
       together += o.bytes;
     else if (o.isInner)
       inner = std::max(inner, o.bytes);
-    else
-      outer += o.bytes;
+    else // of products that are not fused, where the loop is repeated
+      outer = isRepeated ? std::max(outer, o.bytes) : outer + o.bytes;
   }
   int64_t largest = 0;
   for (auto &[value, bytes] : exchanged) {
