@@ -281,9 +281,10 @@ int64_t Estimate::run() {
     largest = std::max(largest, bytes);
   }
   // Random numbers keep the exchanges of one stage apart, so they share a
-  // place. Otherwise 32-bit blocks may be exchanged twice, as they are and
-  // transposed. The order of sums cannot be taken back when that is known.
-  if (auto p = productBehind(grid.root); draws && grid.stages == 1)
+  // place where operands stay. Otherwise 32-bit blocks may be exchanged twice,
+  // as they are and transposed. The order of sums cannot be taken back when
+  // that is known.
+  if (auto p = productBehind(grid.root); draws && together && grid.stages == 1)
     moved = largest;
   else if (!whole && p && p->isWide)
     moved += largest;

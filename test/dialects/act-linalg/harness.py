@@ -208,7 +208,7 @@ class BlockKernels:
     def kernel(self, case, form, room=0):
         """(errors, the kernels as a file, its functions' headers). Made once: of a case
         taken apart, each result has a name of its own. Planned for `room` bytes of shared
-        memory, or for what there is."""
+        memory, or for what there is; below 0: without copying warps."""
         key = case.name, case.returns, form, self.seed, room
         if key not in self.made:
             self.made[key] = self.make(case, f"{case.name}.{len(self.made)}", form, room)
@@ -222,10 +222,10 @@ class BlockKernels:
             return sums.stderr, None, []
         linalg, tile = self.folder / f"{stem}.linalg.mlir", self.folder / f"{stem}.tile.mlir"
         linalg.write_text(sums.stdout)
-        plan = f"target={self.target} draw-schedules={self.seed} shared-bytes={room}"
+        plan = f"target={self.target} draw-schedules={self.seed} shared-bytes={max(room, 0)}"
         done = subprocess.run([self.opt, linalg, f"--convert-linalg-to-tile={plan}", "-o", tile],
                               capture_output=True, text=True)
-        if self.copy_warps and not done.returncode:
+        if self.copy_warps and room >= 0 and not done.returncode:
             tile.write_text(re.sub(r"(#tile\.schedule<[^>]*)>", rf"\1, roles = {{copy = {self.copy_warps}}}>",
                                    tile.read_text()))
         return done.stderr, tile, [line for line in sums.stdout.splitlines() if "func.func" in line]
@@ -252,9 +252,10 @@ class BlockKernels:
             tile = self.kernel(case, form, room)[1]
             done = subprocess.run([self.run, "kernel", tile, "--entry", entry, "--threads=1", *order,
                                    *self.options, *args], capture_output=True, text=True)
-            if room or not too_much(done.stderr):
+            if not too_much(done.stderr) or room < 0 or (room and not self.copy_warps):
                 break
-            room = self.less(tile, done.stderr)
+            # Copying warps are not planned for: where there is no room, there are none.
+            room = -1 if room else self.less(tile, done.stderr)
         if done.returncode:
             raise Refused(done.stderr[:600])
 
@@ -337,8 +338,8 @@ class CompiledKernels(BlockKernels):
             done = subprocess.run([self.opt, tile, f"--emit-ptx=dir={out} target={self.target} cache-dir=none", "-o",
                                    "/dev/null"], capture_output=True, text=True)
             error = done.stderr if done.returncode else ""
-            if too_much(error) and not room:
-                made = self.make(case, stem, form, self.less(tile, error))
+            if too_much(error) and (not room or self.copy_warps and room > 0):
+                made = self.make(case, stem, form, -1 if room else self.less(tile, error))
                 kept.write_text(json.dumps(made))
                 return made
             for entry in json.loads((out / "index.json").read_text()) if not error else []:
