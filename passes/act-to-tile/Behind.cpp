@@ -7,10 +7,6 @@
 using namespace mlir;
 using namespace act::tile;
 
-static ArrayRef<int64_t> shapeOf(Value v) {
-  return cast<RankedTensorType>(v.getType()).getShape();
-}
-
 Dims act::tile::throughMap(AffineMap map, ArrayRef<int> loops) {
   Dims out;
   for (AffineExpr e : map.getResults()) {
@@ -161,15 +157,13 @@ std::optional<ProductShape> act::tile::productBehind(Value root) {
 
 RowSums act::tile::rowSums(Value root) {
   RowSums found = RowSums::None;
-  llvm::DenseMap<Value, Dims> seen;
   int last = shapeOf(root).size() - 1;
-  visitBehind(root, identity(root), seen,
-              [&](linalg::GenericOp op, const Dims &loops) {
-                if (found == RowSums::None && op.getNumReductionLoops() > 0)
-                  found = llvm::is_contained(loops, last) ? RowSums::Beside
-                                                          : RowSums::Along;
-                return found == RowSums::None;
-              });
+  visitBehind(root, [&](linalg::GenericOp op, const Dims &loops) {
+    if (found == RowSums::None && op.getNumReductionLoops() > 0)
+      found =
+          llvm::is_contained(loops, last) ? RowSums::Beside : RowSums::Along;
+    return found == RowSums::None;
+  });
   return found;
 }
 

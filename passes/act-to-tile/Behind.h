@@ -4,12 +4,15 @@
 // dimensions of the grid's root each of their loops goes.
 #ifndef ACT_PASSES_ACTTOTILE_BEHIND_H
 #define ACT_PASSES_ACTTOTILE_BEHIND_H
+#include "dialects/act/LinalgBuilder.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Value.h"
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace act::tile {
+
+using act::shapeOf;
 
 /// For each dimension of a value, the root's dimension that it is, or -1.
 using Dims = llvm::SmallVector<int>;

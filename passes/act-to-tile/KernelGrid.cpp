@@ -8,10 +8,6 @@
 using namespace mlir;
 using namespace act::tile;
 
-static ArrayRef<int64_t> shapeOf(Value v) {
-  return cast<RankedTensorType>(v.getType()).getShape();
-}
-
 int64_t KernelGrid::blocksOf(size_t dim) const {
   return llvm::divideCeil(shapeOf(root)[dim], blocks[dim]);
 }

@@ -12,10 +12,6 @@ using namespace act::tile;
 
 namespace {
 
-ArrayRef<int64_t> shapeOf(Value v) {
-  return cast<RankedTensorType>(v.getType()).getShape();
-}
-
 /// A block's extent: at most `most`, and no larger than the dimension rounded
 /// up.
 int64_t block(int64_t size, int64_t most, int64_t unit) {

@@ -13,10 +13,6 @@ namespace {
 /// Elements of a block without products.
 constexpr int64_t blockElements = 4096;
 
-ArrayRef<int64_t> shapeOf(Value v) {
-  return cast<RankedTensorType>(v.getType()).getShape();
-}
-
 /// Whether a block of `v` with these extents splits into blocks. Where one
 /// dimension collapses several, it must take a single one, or be whole after
 /// the first.

@@ -10,10 +10,6 @@ using namespace act::tile;
 
 namespace {
 
-ArrayRef<int64_t> shapeOf(Value v) {
-  return cast<RankedTensorType>(v.getType()).getShape();
-}
-
 /// The argument that a tensor is, or the part of one; null if it is computed.
 Value memoryOf(Value v) {
   v = unshaped(v);
@@ -70,8 +66,17 @@ private:
       n *= d < 0 ? 1 : axes[d].extent;
     return n;
   }
-  bool inLoop(ArrayRef<int> dims) const {
-    return llvm::any_of(dims, [&](int d) { return d >= 0 && axes[d].inLoop; });
+  /// Whether one of the dimensions has this property.
+  bool any(ArrayRef<int> dims, bool Along::*has) const {
+    return llvm::any_of(dims, [&](int d) { return d >= 0 && axes[d].*has; });
+  }
+  bool inLoop(ArrayRef<int> dims) const { return any(dims, &Along::inLoop); }
+  /// The dimensions along which a block is longer than one.
+  SmallVector<int> wide(ArrayRef<int> dims) const {
+    SmallVector<int> out;
+    llvm::copy_if(dims, std::back_inserter(out),
+                  [&](int d) { return d >= 0 && axes[d].extent > 1; });
+    return out;
   }
   bool visit(linalg::GenericOp op, Dims &loops);
   void addOperands(linalg::GenericOp op, ArrayRef<int> loops, int depth,
@@ -145,8 +150,8 @@ void Estimate::addOperands(linalg::GenericOp op, ArrayRef<int> loops, int depth,
          other = getElementTypeOrSelf(inputs[1 - i]->get().getType());
     int64_t bytes = elements(dims) * bytesOf(element);
     // Blocks of three dimensions are multiplied without tensor cores.
-    if (llvm::count_if(dims,
-                       [&](int d) { return d >= 0 && axes[d].extent > 1; }) > 2)
+    const SmallVector<int> along = wide(dims);
+    if (along.size() > 2)
       continue;
     Value memory = memoryOf(input->get());
     if (!memory && !whole && !hasProduct(input->get()))
@@ -156,10 +161,8 @@ void Estimate::addOperands(linalg::GenericOp op, ArrayRef<int> loops, int depth,
       o.bytes = bytes;
       o.inLoop |= inLoop(dims);
       o.isInner |= isInner;
-      o.isTwice |=
-          llvm::any_of(dims, [&](int d) { return d >= 0 && axes[d].isTwice; });
-      o.isNested |=
-          llvm::any_of(dims, [&](int d) { return d >= 0 && axes[d].isNested; });
+      o.isTwice |= any(dims, &Along::isTwice);
+      o.isNested |= any(dims, &Along::isNested);
       o.readers.insert(op);
       continue;
     }
@@ -168,12 +171,8 @@ void Estimate::addOperands(linalg::GenericOp op, ArrayRef<int> loops, int depth,
       bytes /= 2;
     // Rows of a product that one warp holds stay where they are, if they are
     // the next one's too.
-    SmallVector<int> wide;
-    for (int d : dims)
-      if (d >= 0 && axes[d].extent > 1)
-        wide.push_back(d);
-    bool isRows = wide.size() == 2 && wide.back() == depth && depth >= 0;
-    if (isRows && columnWarps(axes[wide.front()].extent, grid.warps) == 1)
+    bool isRows = along.size() == 2 && along.back() == depth;
+    if (isRows && columnWarps(axes[along.front()].extent, grid.warps) == 1)
       continue;
     int64_t &most = exchanged[input->get()];
     most = std::max(most, bytes);
@@ -190,9 +189,7 @@ void Estimate::addBeside(linalg::GenericOp op, ArrayRef<int> loops) {
       continue;
     Value memory = memoryOf(input->get());
     Dims dims = throughMap(op.getMatchingIndexingMap(input), loops);
-    int64_t wide = llvm::count_if(
-        dims, [&](int d) { return d >= 0 && axes[d].extent > 1; });
-    if (!memory || wide < 2)
+    if (!memory || wide(dims).size() < 2)
       continue;
     bool isFloat = isa<FloatType>(getElementTypeOrSelf(input->get()));
     int64_t &most = exchanged[memory];
@@ -209,8 +206,7 @@ void Estimate::follow(Value result) {
     if (failed(own))
       return;
     dims.assign(own->begin(), own->end());
-    for (auto [d, size] :
-         llvm::zip(dims, cast<RankedTensorType>(u.getType()).getShape()))
+    for (auto [d, size] : llvm::zip(dims, shapeOf(u)))
       if (d < 0)
         d = number(size == 1 ? 1 : llvm::alignTo(size, 16), false);
   }
@@ -323,8 +319,8 @@ int64_t Estimate::atEnd() const {
         add(u, bytesOf(getElementTypeOrSelf(u)));
     return bytes;
   }
-  // Of attention the output, or the gradients: not the scores, of which the
-  // other results are statistics.
+  // Attention stores its output or its gradients. It does not store scores,
+  // which are the nearest product of its statistics.
   const auto product = productBehind(grid.root);
   for (Value v : nearestProducts(results.stored))
     if (auto own = anyProductBehind(v);

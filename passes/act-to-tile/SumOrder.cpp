@@ -39,13 +39,11 @@ static ProductFacts factsOf(ValueRange results) {
   llvm::SmallPtrSet<Operation *, 8> products;
   llvm::SmallPtrSet<Value, 2> read;
   auto addRead = [&](linalg::GenericOp op) {
-    auto shapeOf = [](Value v) {
-      return cast<RankedTensorType>(v.getType()).getShape().take_back(2);
-    };
+    auto matrixOf = [](Value v) { return shapeOf(v).take_back(2); };
     for (Value input : op.getDpsInputs())
       if (isa<RankedTensorType>(input.getType()))
         if (Value argument = argumentBehind(input);
-            argument && shapeOf(input) == shapeOf(op.getResult(0)))
+            argument && matrixOf(input) == matrixOf(op.getResult(0)))
           read.insert(argument);
   };
   for (Value v : results) {

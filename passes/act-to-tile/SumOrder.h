@@ -3,8 +3,9 @@
 // What the bits of a kernel's sums depend on.
 //
 // A sum of products goes along k in the order of k, so how it is cut does not
-// matter: each product is added to the sum so far (of f32, 32 products at a
-// time, which steps are whole multiples of). Three things do matter:
+// matter: each product is added to the sum so far. (f32 adds 32 products at a
+// time, and a product that nothing depends on keeps steps of 32.) Three things
+// do matter:
 //
 //   step          attention's keys at a time: each block of keys scales the sum
 //                 so far by the maximum that it finds
