@@ -248,6 +248,13 @@ SmallVector<KernelGrid> Product::sameBits(const KernelGrid &planned,
   if (dice)
     most = std::max(most, options.target->limits.registersPerThread / 2);
   const bool isCut = !order && planned.inTurn < 0;
+  // A product whose operand is another one, such as LoRA's: that one has as few
+  // columns as 16.
+  const bool readsProduct =
+      isCut && llvm::any_of(nearestProducts(results.stored), [](Value v) {
+        auto own = anyProductBehind(v);
+        return own && own->computed;
+      });
   SmallVector<int64_t> widths{planned.blocks[p.columns]};
   if (isCut)
     widths = {128, 64, 32, 16};
@@ -261,7 +268,8 @@ SmallVector<KernelGrid> Product::sameBits(const KernelGrid &planned,
           g.warps = warps;
           g.stages = stages;
           if (!isWithin(rows, p.rows) || !isWithin(columns, p.columns) ||
-              ofThread(g) > most || !canShare(rows, columns, warps))
+              ofThread(g) > most || !canShare(rows, columns, warps) ||
+              (readsProduct && !canShare(rows, 16, warps)))
             continue;
           // Programs that wait for turns should not take much longer.
           if (order && order->rows && 2 * warps < planned.warps)
