@@ -51,6 +51,26 @@ static Status checkDimension(const TiledTensor &t, unsigned d) {
   return ok();
 }
 
+TiledTensor runtime::tiledTensor(const artifact::TensorMap &map,
+                                 uint64_t address) {
+  TiledTensor t;
+  t.type = static_cast<TensorMapType>(map.type);
+  t.rank = static_cast<uint32_t>(map.sizes.size());
+  t.address = address;
+  for (size_t i = 0; i < map.sizes.size() && i < 5; ++i) {
+    t.sizes[i] = static_cast<uint64_t>(map.sizes[i]);
+    t.box[i] = static_cast<uint32_t>(map.box[i]);
+    if (i > 0)
+      t.strides[i - 1] = static_cast<uint64_t>(map.strides[i]);
+  }
+  t.swizzle = map.swizzle == 128  ? 3
+              : map.swizzle == 64 ? 2
+              : map.swizzle == 32 ? 1
+                                  : 0;
+  t.l2Promotion = 3; // 256 bytes
+  return t;
+}
+
 Status runtime::checkTiledTensor(const TiledTensor &t) {
   unsigned bytes = bytesOf(t.type);
   if (bytes == 0)

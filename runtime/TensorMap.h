@@ -19,6 +19,7 @@
 // map that a card rejects is rejected here too, with an explanation.
 #ifndef ACT_RUNTIME_TENSORMAP_H
 #define ACT_RUNTIME_TENSORMAP_H
+#include "act/Artifact/Step.h"
 #include "act/Result.h"
 #include <cstdint>
 
@@ -61,6 +62,8 @@ struct TiledTensor {
   uint32_t fill = 0;                            // zero, NaN
 };
 
+/// The tensor that an artifact's map describes, at this address.
+TiledTensor tiledTensor(const artifact::TensorMap &map, uint64_t address);
 /// The error names the first field that the copy engine does not support.
 Status checkTiledTensor(const TiledTensor &tensor);
 /// Checks, then encodes.

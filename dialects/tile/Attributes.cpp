@@ -9,7 +9,8 @@ using namespace act;
 using namespace act::tile;
 
 LogicalResult SharedLayoutAttr::verify(function_ref<InFlightDiagnostic()> error,
-                                       int64_t swizzle, bool pairs) {
+                                       int64_t swizzle, bool pairs,
+                                       bool transposed) {
   if (!llvm::is_contained({0, 16, 32, 64, 128}, swizzle))
     return error() << "swizzle is " << swizzle
                    << ", expected 0, 16, 32, 64 or 128 bytes";
@@ -21,22 +22,40 @@ LogicalResult SharedLayoutAttr::verify(function_ref<InFlightDiagnostic()> error,
   return success();
 }
 
-// The shapes are those of the PTX ISA's table of mma.sync (without sparse
-// operands and types below 8 bits).
+/// Bits of an operand's element in tensor cores; 0 if they do not multiply it.
+static int64_t multipliedBits(Type element) {
+  if (isa<Float8E4M3FNType, Float8E5M2Type>(element) || element.isInteger(8))
+    return 8;
+  if (isa<BFloat16Type, Float16Type>(element))
+    return 16;
+  return isa<FloatTF32Type>(element) ? 32 : element.isF64() ? 64 : 0;
+}
+
+// The shapes are those of the PTX ISA's tables of mma.sync and wgmma (without
+// sparse operands and types below 8 bits).
 LogicalResult InstructionAttr::verify(function_ref<InFlightDiagnostic()> error,
                                       InstructionKind kind, int64_t m,
                                       int64_t n, int64_t k, Type element,
                                       int64_t parts) {
-  bool isF8 = isa<Float8E4M3FNType, Float8E5M2Type>(element);
-  int64_t bits = isF8 || element.isInteger(8)              ? 8
-                 : isa<BFloat16Type, Float16Type>(element) ? 16
-                 : isa<FloatTF32Type>(element)             ? 32
-                 : element.isF64()                         ? 64
-                                                           : 0;
+  int64_t bits = multipliedBits(element);
   int64_t most = bits ? 256 / bits : 0; // of k
-  bool fits = bits == 64 ? m == 8 && k == most
-                         : m == 16 && (k == most || (2 * k == most && !isF8));
-  if (!bits || n != 8 || !fits)
+  bool fits = false;
+  switch (kind) {
+  case InstructionKind::MmaSync:
+    fits =
+        n == 8 &&
+        (bits == 64
+             ? m == 8 && k == most
+             : m == 16 && (k == most ||
+                           (2 * k == most &&
+                            !isa<Float8E4M3FNType, Float8E5M2Type>(element))));
+    break;
+  case InstructionKind::Wgmma:
+    fits =
+        m == 64 && k == most && bits != 64 && n >= 8 && n <= 256 && n % 8 == 0;
+    break;
+  }
+  if (!bits || !fits)
     return error() << "there is no " << stringifyInstructionKind(kind) << " of "
                    << m << "x" << n << "x" << k << " on " << element;
   if (parts < 1 || parts > 3 || (parts > 1 && !element.isBF16()))
@@ -46,22 +65,36 @@ LogicalResult InstructionAttr::verify(function_ref<InFlightDiagnostic()> error,
 }
 
 // Every key is optional and may be given in any order: <warps = 8, stages = 3>.
-// The printer writes warps and stages always.
+// The printer writes warps, or groups, and stages always.
 Attribute ScheduleAttr::parse(AsmParser &p, Type) {
   SMLoc loc = p.getCurrentLocation();
   int64_t warps = 4, stages = 2, copyWarps = 0;
+  int64_t copyRegisters = 0, computeRegisters = 0;
+  bool inGroups = false;
   SmallVector<int64_t> raster;
+  // copy = 4 at 40, compute at 232
   auto parseRole = [&]() -> ParseResult {
-    return failure(p.parseKeyword("copy") || p.parseEqual() ||
-                   p.parseInteger(copyWarps));
+    if (succeeded(p.parseOptionalKeyword("compute")))
+      return failure(p.parseKeyword("at") || p.parseInteger(computeRegisters));
+    if (p.parseKeyword("copy") || p.parseEqual() || p.parseInteger(copyWarps))
+      return failure();
+    return failure(succeeded(p.parseOptionalKeyword("at")) &&
+                   p.parseInteger(copyRegisters));
   };
   auto parseKey = [&]() -> ParseResult {
     SMLoc keyLoc = p.getCurrentLocation();
     StringRef key;
     if (p.parseKeyword(&key) || p.parseEqual())
       return failure();
-    if (key == "warps")
-      return p.parseInteger(warps);
+    if (key == "warps" || key == "groups") {
+      if (p.parseInteger(warps))
+        return failure();
+      inGroups = key == "groups";
+      // Too many are for the verifier to reject.
+      if (inGroups && warps > -100 && warps < 100)
+        warps *= groupWarps;
+      return success();
+    }
     if (key == "stages")
       return p.parseInteger(stages);
     if (key == "raster")
@@ -70,29 +103,86 @@ Attribute ScheduleAttr::parse(AsmParser &p, Type) {
     if (key == "roles")
       return p.parseCommaSeparatedList(AsmParser::Delimiter::Braces, parseRole);
     return p.emitError(keyLoc)
-           << "expected warps, stages, raster or roles, got " << key;
+           << "expected warps, groups, stages, raster or roles, got " << key;
   };
   if (p.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, parseKey))
     return {};
   return p.getChecked<ScheduleAttr>(loc, p.getContext(), warps, stages,
-                                    ArrayRef<int64_t>(raster), copyWarps);
+                                    ArrayRef<int64_t>(raster), copyWarps,
+                                    inGroups, copyRegisters, computeRegisters);
 }
 
 void ScheduleAttr::print(AsmPrinter &p) const {
-  p << "<warps = " << getWarps() << ", stages = " << getStages();
+  if (getInGroups())
+    p << "<groups = " << getWarps() / groupWarps;
+  else
+    p << "<warps = " << getWarps();
+  p << ", stages = " << getStages();
   if (!getRaster().empty()) {
     p << ", raster = ";
     llvm::interleave(getRaster(), p, "x");
   }
-  if (getCopyWarps())
-    p << ", roles = {copy = " << getCopyWarps() << '}';
+  if (getCopyWarps()) {
+    p << ", roles = {copy = " << getCopyWarps();
+    if (getCopyRegisters())
+      p << " at " << getCopyRegisters() << ", compute at "
+        << getComputeRegisters();
+    p << '}';
+  }
   p << '>';
+}
+
+int64_t ScheduleAttr::getEntryRegisters(int64_t file) const {
+  return file / getThreads() / 8 * 8;
+}
+
+ScheduleAttr ScheduleAttr::withoutRoles() const {
+  return get(getContext(), getWarps(), getStages(), getRaster(),
+             /*copyWarps=*/0, getInGroups(), /*copyRegisters=*/0,
+             /*computeRegisters=*/0);
+}
+
+ScheduleAttr ScheduleAttr::withoutRaster() const {
+  return get(getContext(), getWarps(), getStages(), {}, getCopyWarps(),
+             getInGroups(), getCopyRegisters(), getComputeRegisters());
+}
+
+/// Whether the roles' registers are those of `setmaxnreg`, and a launch has as
+/// many: threads begin with equal shares, and a role waits until there are
+/// enough, for ever if there never are.
+static LogicalResult verifyRegisters(function_ref<InFlightDiagnostic()> error,
+                                     int64_t warps, int64_t copyWarps,
+                                     int64_t copyRegisters,
+                                     int64_t computeRegisters) {
+  if (!copyRegisters && !computeRegisters)
+    return success();
+  for (int64_t registers : {copyRegisters, computeRegisters})
+    if (registers < 24 || registers > 256 || registers % 8)
+      return error() << "a schedule has roles of " << copyRegisters << " and "
+                     << computeRegisters
+                     << " registers a thread, expected multiples of 8 from 24 "
+                        "to 256 for both";
+  constexpr int64_t group = ScheduleAttr::groupWarps, file = 65536;
+  if (copyWarps % group)
+    return error() << "a schedule has " << copyWarps
+                   << " copying warps with registers of their own, expected "
+                      "groups of 4";
+  int64_t entry = file / (32 * (warps + copyWarps)) / 8 * 8,
+          all = entry * (warps + copyWarps),
+          taken = copyRegisters * copyWarps + computeRegisters * warps;
+  if (taken > all)
+    return error() << "a schedule's roles have " << 32 * taken
+                   << " registers, but a program of " << warps + copyWarps
+                   << " warps begins with " << 32 * all << ", " << entry
+                   << " a thread";
+  return success();
 }
 
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> error,
                                    int64_t warps, int64_t stages,
-                                   ArrayRef<int64_t> raster,
-                                   int64_t copyWarps) {
+                                   ArrayRef<int64_t> raster, int64_t copyWarps,
+                                   bool inGroups, int64_t copyRegisters,
+                                   int64_t computeRegisters) {
   if (warps < 1 || warps > 32)
     return error() << "a schedule has " << warps << " warps, expected 1 to 32";
   if (copyWarps < 0 || copyWarps > 32 - warps)
@@ -106,7 +196,11 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> error,
   if (!raster.empty() && (raster.size() != 2 || !llvm::all_of(raster, isCount)))
     return error() << "a schedule has a raster of " << shapeText(raster)
                    << ", expected rows x programs in a row, 1 or more of each";
-  return success();
+  if (!inGroups && (copyRegisters || computeRegisters))
+    return error() << "a schedule has registers for roles, expected groups = N "
+                      "in place of warps";
+  return verifyRegisters(error, warps, copyWarps, copyRegisters,
+                         computeRegisters);
 }
 
 // 32 * 200/M, 160/N
@@ -194,6 +288,54 @@ SmallVector<int64_t> GridAttr::resolve(DictionaryAttr sizes) const {
     grid[axis] = *product;
   }
   return grid;
+}
+
+// What cuTensorMapEncodeTiled of the CUDA driver takes. Verifies that
+// - there are one to five dimensions;
+// - sizes are 1 to 2^32, strides multiples of 16 bytes below 2^40, the
+// innermost
+//   one an element;
+// - a box has 1 to 256 elements along each dimension, whole 16-byte pieces
+// along
+//   the innermost one, and there no more bytes than the swizzle has.
+LogicalResult TensorMapAttr::verify(function_ref<InFlightDiagnostic()> error,
+                                    int64_t argument, Type element,
+                                    ArrayRef<int64_t> sizes,
+                                    ArrayRef<int64_t> strides,
+                                    ArrayRef<int64_t> box, int64_t swizzle) {
+  if (argument < 0)
+    return error() << "a tensor map is of argument " << argument;
+  if (!isElementType(element) || element.isInteger(1))
+    return error() << "a tensor map has elements of type " << element;
+  if (sizes.empty() || sizes.size() > 5 || strides.size() != sizes.size() ||
+      box.size() != sizes.size())
+    return error() << "a tensor map has " << sizes.size() << " sizes, "
+                   << strides.size() << " strides and a box of " << box.size()
+                   << " dimensions, expected 1 to 5 of each";
+  for (int64_t size : sizes)
+    if (size < 1 || size > int64_t(1) << 32)
+      return error() << "a tensor map has a size of " << size
+                     << ", expected 1 to 2^32";
+  if (strides[0] * 8 != element.getIntOrFloatBitWidth())
+    return error() << "a tensor map has an innermost stride of " << strides[0]
+                   << " bytes, expected that of an element";
+  for (int64_t stride : strides.drop_front())
+    if (stride < 16 || stride % 16 || stride >= int64_t(1) << 40)
+      return error() << "a tensor map has a stride of " << stride
+                     << " bytes, expected a multiple of 16 below 2^40";
+  for (int64_t extent : box)
+    if (extent < 1 || extent > 256)
+      return error() << "a tensor map has a box of " << shapeText(box)
+                     << ", expected 1 to 256 along each dimension";
+  if (!llvm::is_contained({0, 32, 64, 128}, swizzle))
+    return error() << "a tensor map has a swizzle of " << swizzle
+                   << ", expected 0, 32, 64 or 128 bytes";
+  int64_t bytes = box[0] * element.getIntOrFloatBitWidth() / 8;
+  if (bytes % 16 || (swizzle && bytes > swizzle))
+    return error() << "a tensor map has a box of " << bytes
+                   << " bytes along the innermost dimension, expected a "
+                      "multiple of 16, at most the swizzle's";
+  return success();
 }
 
 // 4:(0, 2)

@@ -25,7 +25,8 @@ struct Aliases : OpAsmDialectInterface {
     if (isa<LayoutAttr>(attr))
       os << "layout";
     else if (auto shared = dyn_cast<SharedLayoutAttr>(attr))
-      os << "shared" << shared.getSwizzle() << (shared.getPairs() ? "p" : "");
+      os << "shared" << shared.getSwizzle() << (shared.getPairs() ? "p" : "")
+         << (shared.getTransposed() ? "t" : "");
     else
       return AliasResult::NoAlias;
     return AliasResult::OverridableAlias;

@@ -60,6 +60,8 @@ inline constexpr llvm::StringLiteral gridName = "tile.grid";
 inline constexpr llvm::StringLiteral blockSizesName = "tile.block_sizes";
 /// Bits of an index in the kernel's code, 32 or 64; 64 if absent.
 inline constexpr llvm::StringLiteral indexBitsName = "tile.index_bits";
+/// What a launch passes behind the arguments: a list of TensorMapAttr.
+inline constexpr llvm::StringLiteral tensorMapsName = "tile.tensor_maps";
 /// On an access: the names of its extents, "" for unnamed ones.
 inline constexpr llvm::StringLiteral extentNamesName = "tile.extent_names";
 /// Flags of an exponential that `tile-simplify-math` may approximate.
@@ -71,7 +73,11 @@ bool mayApproximate(mlir::Operation *op);
 /// The index width that the kernel's attributes give.
 unsigned indexBits(mlir::Operation *kernel);
 
-/// Whether an operand or result of the op is a block.
+/// Why the copy engine cannot copy the block that an op accesses, by a tensor
+/// map of its view; empty if it can. The view must also be an argument.
+std::string tensorMapFault(BlockAccessOpInterface access);
+
+/// Whether an operand or result of the op is a block, perhaps a pending one.
 bool touchesBlocks(mlir::Operation *op);
 
 /// Whether all blocks of the op, operands and results, have one layout: in an

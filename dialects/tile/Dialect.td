@@ -45,7 +45,9 @@ def Tile_Dialect : Dialect {
       `tile.grid = array<i64: 4, 1, 1>`;
     - `tile.index_bits = 32`: all `index` arithmetic fits in 32 bits, and the
       generated code relies on it;
-    - `tile.shared_bytes`: the shared memory of a program.
+    - `tile.shared_bytes`: the shared memory of a program;
+    - `tile.tensor_maps`: what a launch passes behind the arguments
+      (`#tile.tensor_map`).
 
     Generated kernels also record what they do and what they were planned for:
     `tile.ops`, `tile.shapes`, `tile.useful_flops`, `tile.least_bytes`,
@@ -144,9 +146,16 @@ def Tile_SharedLayoutAttr : Tile_Attr<"SharedLayout", "shared"> {
         c ^ 2 r1 ^ 5 r2         in one of 64
         c ^ 3 r2                in one of 32
 
+    `transposed = true` swaps the last two dimensions: the columns of the block
+    are the rows that are stored. Only `tile.shared_view` makes such memory.
+
     Example: `#tile.shared<swizzle = 128>`
   }];
-  let parameters = (ins "int64_t":$swizzle, DefaultValuedParameter<"bool", "false">:$pairs);
+  let parameters = (ins "int64_t":$swizzle, DefaultValuedParameter<"bool", "false">:$pairs,
+                        DefaultValuedParameter<"bool", "false">:$transposed);
+  let builders = [AttrBuilder<(ins "int64_t":$swizzle, CArg<"bool", "false">:$pairs), [{
+    return $_get($_ctxt, swizzle, pairs, /*transposed=*/false);
+  }]>];
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
@@ -172,7 +181,25 @@ def Tile_SharedType : Tile_Type<"Shared", "shared"> {
   let extraClassDeclaration = [{
     int64_t getRank() const { return getShape().size(); }
     int64_t getNumElements() const { return ::llvm::product_of(getShape()); }
+    /// Whether the last two dimensions are stored in the other order.
+    bool isTransposed() const { return getLayout() && getLayout().getTransposed(); }
   }];
+}
+
+def Tile_PendingType : Tile_Type<"Pending", "pending"> {
+  let summary = "the sum of a product that may still be computed";
+  let description = [{
+    What `tile.dot_async` gives. It can be the accumulator of a further product, or
+    be passed on by a loop; nothing else reads it. `tile.dot_result` waits for the
+    block.
+
+    Example: `!tile.pending<tensor<128x256xf32>>`
+  }];
+  let parameters = (ins "::mlir::RankedTensorType":$block);
+  let builders = [TypeBuilderWithInferredContext<(ins "::mlir::RankedTensorType":$block), [{
+    return $_get(block.getContext(), block);
+  }]>];
+  let assemblyFormat = "`<` $block `>`";
 }
 
 def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
@@ -197,21 +224,42 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     loops do not copy these blocks. This takes more shared memory, as the copy
     warp has its own rings.
 
+    `groups = 2` in place of `warps = 8` makes the warps work in groups of four,
+    which multiply together where the target can (`wgmma`); elsewhere it is the same
+    as 8 warps. Then `roles` may also say how many registers a thread of each role
+    has, where the copy warps are whole groups: `roles = {copy = 4 at 40, compute at
+    232}`.
+
     Example: `#tile.schedule<warps = 4, stages = 3, raster = 8x32>`,
-    `#tile.schedule<warps = 4, stages = 3, roles = {copy = 1}>`
+    `#tile.schedule<warps = 4, stages = 3, roles = {copy = 1}>`,
+    `#tile.schedule<groups = 2, stages = 4, roles = {copy = 4 at 40, compute at 232}>`
   }];
   let parameters = (ins DefaultValuedParameter<"int64_t", "4">:$warps,
                         DefaultValuedParameter<"int64_t", "2">:$stages,
                         OptionalArrayRefParameter<"int64_t">:$raster,
-                        DefaultValuedParameter<"int64_t", "0">:$copyWarps);
+                        DefaultValuedParameter<"int64_t", "0">:$copyWarps,
+                        DefaultValuedParameter<"bool", "false">:$inGroups,
+                        DefaultValuedParameter<"int64_t", "0">:$copyRegisters,
+                        DefaultValuedParameter<"int64_t", "0">:$computeRegisters);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
-  let builders = [AttrBuilder<(ins "int64_t":$warps, "int64_t":$stages), [{
-    return $_get($_ctxt, warps, stages, ::llvm::ArrayRef<int64_t>(), 0);
+  let builders = [AttrBuilder<(ins "int64_t":$warps, "int64_t":$stages,
+      CArg<"::llvm::ArrayRef<int64_t>", "{}">:$raster, CArg<"int64_t", "0">:$copyWarps), [{
+    return $_get($_ctxt, warps, stages, raster, copyWarps, /*inGroups=*/false,
+                 /*copyRegisters=*/0, /*computeRegisters=*/0);
   }]>];
   let extraClassDeclaration = [{
+    /// Warps that multiply together, and threads of them.
+    static constexpr int64_t groupWarps = 4, groupThreads = 128;
     /// All threads of a program, in any role.
     int64_t getThreads() const { return 32 * (getWarps() + getCopyWarps()); }
+    /// Registers that a thread has at the start, of a file of so many: a multiple
+    /// of 8.
+    int64_t getEntryRegisters(int64_t file) const;
+    /// The same schedule in which all warps compute.
+    ScheduleAttr withoutRoles() const;
+    /// The same schedule, with programs in the order of their numbers.
+    ScheduleAttr withoutRaster() const;
   }];
 }
 
@@ -234,6 +282,26 @@ def Tile_GridAttr : Tile_Attr<"Grid", "grid"> {
     /// missing, or where the product does not fit in 64 bits.
     ::llvm::SmallVector<int64_t> resolve(::mlir::DictionaryAttr sizes) const;
   }];
+}
+
+def Tile_TensorMapAttr : Tile_Attr<"TensorMap", "tensor_map"> {
+  let summary = "what a launch tells the copy engine about an argument";
+  let description = [{
+    Kernels whose code copies by tensor maps (TMA) list them in
+    `tile.tensor_maps`; each is a parameter of 128 bytes behind the kernel's own.
+    `sizes` (in elements), `strides` (in bytes) and `box` (in elements) begin with the innermost dimension. `swizzle` is 0, 32, 64 or
+    128 bytes.
+
+    Example: `#tile.tensor_map<argument = 0, element = bf16, sizes = [4096, 512], strides = [2, 8192], box = [64, 128], swizzle = 128>`
+  }];
+  let parameters = (ins "int64_t":$argument, "::mlir::Type":$element,
+    ArrayRefParameter<"int64_t">:$sizes, ArrayRefParameter<"int64_t">:$strides,
+    ArrayRefParameter<"int64_t">:$box, "int64_t":$swizzle);
+  let assemblyFormat = [{
+    `<` `argument` `=` $argument `,` `element` `=` $element `,` `sizes` `=` `[` $sizes `]` `,`
+    `strides` `=` `[` $strides `]` `,` `box` `=` `[` $box `]` `,` `swizzle` `=` $swizzle `>`
+  }];
+  let genVerifyDecl = 1;
 }
 
 def Tile_DigitAttr : Tile_Attr<"Digit", "digit"> {
@@ -326,7 +394,7 @@ def Tile_DotPrecisionAttr : EnumAttr<Tile_Dialect, Tile_DotPrecision, "precision
 }
 
 def Tile_InstructionKind : I32EnumAttr<"InstructionKind", "an instruction of tensor cores", [
-  I32EnumAttrCase<"MmaSync", 0, "mma_sync">]> {
+  I32EnumAttrCase<"MmaSync", 0, "mma_sync">, I32EnumAttrCase<"Wgmma", 1, "wgmma">]> {
   let cppNamespace = "::act::tile";
   let genSpecializedAttr = 0;
 }
@@ -338,7 +406,12 @@ def Tile_InstructionAttr : Tile_Attr<"Instruction", "instruction"> {
     blocks of f32 that is tf32, or bf16: then each operand is split into a sum of
     `parts` blocks of bf16. `--tile-select-instructions` chooses it by the target.
 
-    Example: `#tile.instruction<mma_sync, m = 16, n = 8, k = 16, element = bf16>`
+    `mma_sync` is for one warp, with operands in registers. `wgmma` is for a group
+    of four warps; it reads b, and perhaps a, from shared memory, and runs
+    asynchronously (`tile.dot_async`).
+
+    Example: `#tile.instruction<mma_sync, m = 16, n = 8, k = 16, element = bf16>`,
+    `#tile.instruction<wgmma, m = 64, n = 256, k = 16, element = bf16>`
   }];
   let parameters = (ins EnumParameter<Tile_InstructionKind>:$kind,
     "int64_t":$m, "int64_t":$n, "int64_t":$k, "::mlir::Type":$element,

@@ -142,3 +142,44 @@ std::optional<Distributed> DotOp::resultLayout(OpOperand &operand,
 bool DotOp::takesSuggestion(OpOperand &operand) {
   return operand.getOperandNumber() >= 2;
 }
+
+// What wgmma multiplies (PTX ISA, "Asynchronous Warpgroup Level Matrix
+// Instructions"). Verifies that
+// - all three are matrices, and fit: [m, k] [k, n] -> [m, n];
+// - the instruction is a wgmma of the elements, and divides m, n and k;
+// - operands are of 16 bits, or not transposed: a of [m, k], b of [n, k].
+LogicalResult DotAsyncOp::verify() {
+  auto shapeOf = [](Type type) {
+    if (auto shared = dyn_cast<SharedType>(type))
+      return shared.getShape();
+    return cast<RankedTensorType>(type).getShape();
+  };
+  Type aType = getA().getType();
+  SharedType b = getB().getType();
+  RankedTensorType acc = getAcc().getType().getBlock();
+  ArrayRef<int64_t> a = shapeOf(aType), n = b.getShape(), c = acc.getShape();
+  if (a.size() != 2 || n.size() != 2 || c.size() != 2 || a[1] != n[0] ||
+      c[0] != a[0] || c[1] != n[1])
+    return emitOpError() << "multiplies " << shapeText(a) << " by "
+                         << shapeText(n) << " into " << shapeText(c)
+                         << ", expected m x k, k x n and m x n";
+  Type element = b.getElementType(),
+       other = isa<SharedType>(aType)
+                   ? cast<SharedType>(aType).getElementType()
+                   : cast<RankedTensorType>(aType).getElementType();
+  InstructionAttr instruction = getInstruction();
+  if (instruction.getKind() != InstructionKind::Wgmma || element != other ||
+      instruction.getElement() != element ||
+      acc.getElementType() != accumulatorOf(element) ||
+      a[0] % instruction.getM() || n[1] % instruction.getN() ||
+      a[1] % instruction.getK())
+    return emitOpError() << "of " << aType << ", " << b << " and " << acc
+                         << " does not become " << instruction;
+  if (element.getIntOrFloatBitWidth() != 16) {
+    auto shared = dyn_cast<SharedType>(aType);
+    if ((shared && shared.isTransposed()) || !b.isTransposed())
+      return emitOpError() << "reads operands of " << element
+                           << ", which must lie in memory along k";
+  }
+  return success();
+}

@@ -70,3 +70,80 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>,
            "::act::tile::DotPrecision::IEEE">:$precision,
       CArg<"::mlir::ValueRange", "{}">:$within)>];
 }
+
+// Products that run beside other work. `--tile-async-dots` makes these ops of
+// dots that become wgmma.
+class Tile_AsyncDotOp<string mnemonic, list<Trait> traits = []> : Tile_Op<mnemonic, traits # [
+    MemoryEffects<[MemRead<Tile_SharedMemory>, MemWrite<Tile_SharedMemory>]>]>;
+
+def Tile_BeginDotOp : Tile_Op<"begin_dot", [Pure, TypesMatchWith<"result is a pending block",
+    "block", "result", "::act::tile::PendingType::get(::llvm::cast<::mlir::RankedTensorType>($_self))">]> {
+  let summary = "an accumulator before its first product";
+  let description = [{
+    `block` as `tile.dot_async` takes it and a loop carries it. No product runs.
+
+    Example:
+    ```mlir
+    %0 = tile.begin_dot %zeros : tensor<128x256xf32>
+    ```
+  }];
+  let arguments = (ins Tile_Block:$block);
+  let results = (outs Tile_PendingType:$result);
+  let assemblyFormat = "$block attr-dict `:` type($block)";
+}
+
+def Tile_DotAsyncOp : Tile_AsyncDotOp<"dot_async", [AllTypesMatch<["acc", "result"]>]> {
+  let summary = "starts a matrix product that is added to an accumulator";
+  let description = [{
+    acc[m, n] + sum over k of a[m, k] * b[k, n], as in `tile.dot`, of operands in
+    shared memory; `a` may be a block in registers instead. The op does not wait:
+    the sum is pending until `tile.dot_result`, and shared memory is read until
+    `tile.await_dot` or `tile.dot_result`. Products of one warp group end in the
+    order in which they began. Shared memory that other threads have written must be
+    visible to them (`tile.fence_shared` and a `tile.barrier`, or an mbarrier).
+
+    A pending sum has one reader, as the next product changes it in place.
+
+    Example:
+    ```mlir
+    %0 = tile.dot_async %a, %b, %acc {instruction = #tile.instruction<wgmma, m = 64, n = 256, k = 16, element = bf16>} : !tile.shared<128x64xbf16, #tile.shared<swizzle = 128>>, !tile.shared<64x256xbf16, #tile.shared<swizzle = 128>> -> !tile.pending<tensor<128x256xf32>>
+    ```
+  }];
+  let arguments = (ins AnyTypeOf<[Tile_Block, Tile_SharedType]>:$a, Tile_SharedType:$b,
+                       Tile_PendingType:$acc, Tile_InstructionAttr:$instruction);
+  let results = (outs Tile_PendingType:$result);
+  let assemblyFormat = [{
+    $a `,` $b `,` $acc attr-dict `:` qualified(type($a)) `,` qualified(type($b)) `->` qualified(type($acc))
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_AwaitDotOp : Tile_AsyncDotOp<"await_dot"> {
+  let summary = "waits until a product has read its operands";
+  let description = [{
+    Returns when the product and those before it are complete. The sum stays
+    pending: a later product may be adding to it. Without a product, as after
+    `tile.begin_dot`, the op does nothing.
+
+    Example:
+    ```mlir
+    tile.await_dot %p : !tile.pending<tensor<128x256xf32>>
+    ```
+  }];
+  let arguments = (ins Tile_PendingType:$pending);
+  let assemblyFormat = "$pending attr-dict `:` qualified(type($pending))";
+}
+
+def Tile_DotResultOp : Tile_AsyncDotOp<"dot_result", [TypesMatchWith<"result is the block that is pending",
+    "pending", "result", "::llvm::cast<::act::tile::PendingType>($_self).getBlock()">]> {
+  let summary = "waits for a sum of products";
+  let description = [{
+    Example:
+    ```mlir
+    %0 = tile.dot_result %p : !tile.pending<tensor<128x256xf32>>
+    ```
+  }];
+  let arguments = (ins Tile_PendingType:$pending);
+  let results = (outs Tile_Block:$result);
+  let assemblyFormat = "$pending attr-dict `:` qualified(type($pending))";
+}

@@ -266,6 +266,75 @@ ParseResult AtomicAddOp::parse(OpAsmParser &p, OperationState &result) {
 void AtomicAddOp::print(OpAsmPrinter &p) { printWrite(p, *this); }
 
 // tile.copy_async %v[...] to %s[%slot] : view, shared
+ParseResult StoreTensorOp::parse(OpAsmParser &p, OperationState &result) {
+  OpAsmParser::UnresolvedOperand value, view, shared;
+  BlockText block;
+  Type valueType, viewType, sharedType;
+  if (p.parseOperand(value) || p.parseComma() || p.parseOperand(view) ||
+      parseBlock(p, block) || p.parseKeyword("by") || p.parseOperand(shared) ||
+      p.parseOptionalAttrDict(result.attributes) ||
+      p.parseColonType(valueType) || p.parseComma() || p.parseType(viewType) ||
+      p.parseComma() || p.parseType(sharedType))
+    return failure();
+  auto &properties = result.getOrAddProperties<Properties>();
+  properties.extents = p.getBuilder().getDenseI64ArrayAttr(block.extents);
+  block.addNames(result);
+  return failure(p.resolveOperand(value, valueType, result.operands) ||
+                 p.resolveOperand(view, viewType, result.operands) ||
+                 p.resolveOperands(block.indices, block.types, p.getNameLoc(),
+                                   result.operands) ||
+                 p.resolveOperand(shared, sharedType, result.operands));
+}
+void StoreTensorOp::print(OpAsmPrinter &p) {
+  p << ' ' << getValue() << ", ";
+  printBlock(p, *this);
+  p << " by " << getShared();
+  p.printOptionalAttrDict((*this)->getAttrs(), {"extents", extentNamesName});
+  p << " : " << getValue().getType() << ", " << getView().getType() << ", "
+    << getShared().getType();
+}
+
+ParseResult CopyTensorOp::parse(OpAsmParser &p, OperationState &result) {
+  OpAsmParser::UnresolvedOperand view, shared, mbarriers, mbarrier;
+  SmallVector<OpAsmParser::UnresolvedOperand> slot;
+  BlockText block;
+  Type viewType, sharedType, mbarriersType;
+  if (p.parseOperand(view) || parseBlock(p, block) || p.parseKeyword("to") ||
+      p.parseOperand(shared) ||
+      p.parseOperandList(slot, OpAsmParser::Delimiter::OptionalSquare) ||
+      p.parseKeyword("signals") || p.parseOperand(mbarriers) ||
+      p.parseLSquare() || p.parseOperand(mbarrier) || p.parseRSquare() ||
+      p.parseOptionalAttrDict(result.attributes) ||
+      p.parseColonType(viewType) || p.parseComma() || p.parseType(sharedType) ||
+      p.parseComma() || p.parseType(mbarriersType))
+    return failure();
+  auto &properties = result.getOrAddProperties<Properties>();
+  properties.extents = p.getBuilder().getDenseI64ArrayAttr(block.extents);
+  block.addNames(result);
+  properties.operandSegmentSizes = {
+      1, int32_t(block.indices.size()), 1, int32_t(slot.size()), 1, 1};
+  Type index = p.getBuilder().getIndexType();
+  return failure(p.resolveOperand(view, viewType, result.operands) ||
+                 p.resolveOperands(block.indices, block.types, p.getNameLoc(),
+                                   result.operands) ||
+                 p.resolveOperand(shared, sharedType, result.operands) ||
+                 p.resolveOperands(slot, index, result.operands) ||
+                 p.resolveOperand(mbarriers, mbarriersType, result.operands) ||
+                 p.resolveOperand(mbarrier, index, result.operands));
+}
+void CopyTensorOp::print(OpAsmPrinter &p) {
+  p << ' ';
+  printBlock(p, *this);
+  p << " to " << getShared();
+  if (!getSlot().empty())
+    p << '[' << getSlot() << ']';
+  p << " signals " << getMbarriers() << '[' << getMbarrier() << ']';
+  p.printOptionalAttrDict((*this)->getAttrs(),
+                          {"extents", "operandSegmentSizes", extentNamesName});
+  p << " : " << getView().getType() << ", " << getShared().getType() << ", "
+    << getMbarriers().getType();
+}
+
 ParseResult CopyAsyncOp::parse(OpAsmParser &p, OperationState &result) {
   OpAsmParser::UnresolvedOperand view, shared;
   SmallVector<OpAsmParser::UnresolvedOperand> slot;

@@ -3,6 +3,7 @@
 // What views and accesses require. Sizes and strides that are known at run time
 // only are not checked here.
 #include "dialects/tile/ShapeCheck.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 using namespace mlir;
 using namespace act::tile;
@@ -197,20 +198,130 @@ LogicalResult AtomicAddOp::verify() {
   return success();
 }
 
+/// Whether the block of an access to `view` is one of `shared`, in the slot
+/// that `slots` indices select.
+template <typename Copy> static LogicalResult checkCopy(Copy op) {
+  if (failed(checkAccess(op)))
+    return failure();
+  SharedType shared = op.getShared().getType();
+  SmallVector<int64_t> block = op.getBlockShape();
+  size_t slots = op.getSlot().size();
+  if (slots > shared.getShape().size() ||
+      shared.getShape().drop_front(slots) != ArrayRef(block))
+    return op.emitOpError()
+           << "copies a block of shape " << shapeText(block)
+           << " into shared memory of shape " << shapeText(shared.getShape())
+           << " by " << slots << " slot indices";
+  if (shared.isTransposed())
+    return op.emitOpError() << "copies into " << shared
+                            << ", expected memory that is not transposed";
+  return checkElement(op, "shared", shared.getElementType(),
+                      op.getView().getType().getElementType(), "as in view");
+}
+
 // Verifies that
 // - indices and extents fit the view;
 // - the block is one of shared's, with one slot index per additional dimension.
-LogicalResult CopyAsyncOp::verify() {
+LogicalResult CopyAsyncOp::verify() { return checkCopy(*this); }
+
+// What the copy engine takes (PTX ISA, "Tensor Copy"; CUDA driver API,
+// cuTensorMapEncodeTiled). Verifies that
+// - the block and the memory are as for a copy_async;
+// - the view is an argument, perhaps with its dimensions in another order, of
+//   static size and at most five dimensions;
+// - the block has one or two dimensions, the last one contiguous, and no index
+//   gathers;
+// - rows are of whole 16-byte pieces, and begin at multiples of 16 bytes.
+LogicalResult CopyTensorOp::verify() {
+  if (failed(checkCopy(*this)))
+    return failure();
+  if (std::string fault = tensorMapFault(*this); !fault.empty())
+    return emitOpError(fault);
+  SharedType mbarriers = getMbarriers().getType();
+  if (mbarriers.getRank() != 1 || !mbarriers.getElementType().isInteger(64))
+    return emitOpError() << "signals mbarriers of type " << mbarriers
+                         << ", expected !tile.shared<Nxi64>";
+  return success();
+}
+
+// Verifies that
+// - the block is of 16-bit elements, of two dimensions and the view's elements;
+// - a tensor map can store it;
+// - shared memory has two pieces of 16 rows for each warp, of a width that
+// divides
+//   the block's, in one panel.
+LogicalResult StoreTensorOp::verify() {
   if (failed(checkAccess(*this)))
     return failure();
+  RankedTensorType block = getValue().getType();
+  if (block.getRank() != 2 || block.getElementTypeBitWidth() != 16 ||
+      getBlockShape() != SmallVector<int64_t>(block.getShape()) ||
+      block.getElementType() != getView().getType().getElementType())
+    return emitOpError() << "stores " << block << " as a block of shape "
+                         << shapeText(getBlockShape()) << " of "
+                         << getView().getType()
+                         << ", expected a matrix of 16-bit elements";
+  if (std::string fault = tensorMapFault(*this); !fault.empty())
+    return emitOpError(fault);
+  auto kernel = (*this)->getParentOfType<gpu::GPUFuncOp>();
+  int64_t warps = getSchedule(kernel).getWarps();
   SharedType shared = getShared().getType();
-  SmallVector<int64_t> block = getBlockShape();
-  if (getSlot().size() > shared.getShape().size() ||
-      shared.getShape().drop_front(getSlot().size()) != ArrayRef(block))
-    return emitOpError() << "copies a block of shape " << shapeText(block)
-                         << " into shared memory of shape "
-                         << shapeText(shared.getShape()) << " by "
-                         << getSlot().size() << " slot indices";
-  return checkElement(*this, "shared", shared.getElementType(),
-                      getView().getType().getElementType(), "as in view");
+  ArrayRef<int64_t> shape = shared.getShape();
+  if (shape.size() != 4 || shape[0] != warps || shape[1] != 2 ||
+      shape[2] != 16 || block.getDimSize(1) % shape[3] ||
+      block.getDimSize(0) % (16 * warps) ||
+      shared.getElementType() != block.getElementType() ||
+      !shared.getLayout() || shared.getLayout().getPairs() ||
+      shared.getLayout().getSwizzle() != 2 * shape[3])
+    return emitOpError() << "of " << block << " goes by " << shared
+                         << ", expected " << warps
+                         << "x2x16 rows of 16, 32 or 64 columns that divide "
+                            "the block's, in panels of that width";
+  return success();
+}
+
+std::string act::tile::tensorMapFault(BlockAccessOpInterface access) {
+  ViewType view = access.getViewType();
+  auto argument = dyn_cast<BlockArgument>(memoryOf(access.getView()));
+  if (!argument || !isa<gpu::GPUFuncOp>(argument.getOwner()->getParentOp()) ||
+      !isa<ViewType>(argument.getType()))
+    return "is of a view that is not a kernel's argument, which a launch has "
+           "no "
+           "map of";
+  if (view.getRank() > 5)
+    return "is of a view of rank " + std::to_string(view.getRank()) +
+           ", expected at most 5";
+  if (!view.hasStaticShape())
+    return "is of a view of dynamic size";
+  SmallVector<int64_t> strides = view.getFullStrides(), block;
+  int64_t last = -1;
+  for (auto [d, extent] : llvm::enumerate(access.getExtents())) {
+    if (extent >= 0) {
+      block.push_back(extent);
+      last = d;
+    }
+    if (isa<RankedTensorType>(access.getIndices()[d].getType()))
+      return "gathers rows, which a copy by a tensor map does not";
+  }
+  int64_t bits = view.getElementType().getIntOrFloatBitWidth();
+  if (block.empty() || block.size() > 2)
+    return "is of a block of rank " + std::to_string(block.size()) +
+           ", expected 1 or 2";
+  if (bits < 8 || block.back() * bits % 128)
+    return "has rows of " + std::to_string(block.back() * bits / 8) +
+           " bytes, expected a multiple of 16";
+  for (auto [d, stride] : llvm::enumerate(strides)) {
+    bool isInner = int64_t(d) == last;
+    if (isInner ? stride != 1
+                : ShapedType::isDynamic(stride) || stride * bits % 128 ||
+                      stride * bits / 8 >= int64_t(1) << 40)
+      return "is of a view with a stride of " +
+             (ShapedType::isDynamic(stride) ? "?" : std::to_string(stride)) +
+             " elements along dimension " + std::to_string(d) + ", expected " +
+             (isInner ? "1" : "a multiple of 16 bytes below 2^40");
+    if (view.getShape()[d] < 1 || view.getShape()[d] > int64_t(1) << 32)
+      return "is of a view of size " + std::to_string(view.getShape()[d]) +
+             ", expected 1 to 2^32";
+  }
+  return "";
 }

@@ -296,8 +296,9 @@ void TransOp::build(OpBuilder &b, OperationState &state, Value input) {
 }
 
 bool act::tile::touchesBlocks(Operation *op) {
-  return llvm::any_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>) ||
-         llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
+  auto isBlock = llvm::IsaPred<RankedTensorType, PendingType>;
+  return llvm::any_of(op->getOperandTypes(), isBlock) ||
+         llvm::any_of(op->getResultTypes(), isBlock);
 }
 
 bool act::tile::hasOneLayout(Operation *op) {

@@ -250,6 +250,13 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
     return verifyGrid(op, attribute.getValue());
   if (name == blockSizesName)
     return verifyBlockSizes(op, attribute.getValue());
+  if (name == tensorMapsName) {
+    auto maps = dyn_cast<ArrayAttr>(attribute.getValue());
+    if (maps && llvm::all_of(maps, llvm::IsaPred<TensorMapAttr>))
+      return success();
+    return op->emitOpError() << "has " << name << " = " << attribute.getValue()
+                             << ", expected a list of #tile.tensor_map";
+  }
   if (name == indexBitsName)
     return verifyIndexBits(op, attribute.getValue());
   if (name == extentNamesName && !isa<LoadOp, StoreOp, AtomicAddOp>(op))

@@ -12,7 +12,9 @@ using namespace act::tile;
 /// memory.
 static bool isForAllWarps(Operation *op) {
   return op->hasTrait<OpTrait::ConstantLike>() ||
-         (!isa<StoreOp, AtomicAddOp, CopyAsyncOp>(op) && !touchesBlocks(op));
+         (!isa<StoreOp, AtomicAddOp, CopyAsyncOp, CopyTensorOp, StoreTensorOp>(
+              op) &&
+          !touchesBlocks(op));
 }
 
 // Verifies that
@@ -79,5 +81,16 @@ LogicalResult MbarrierArriveCopiesOp::verify() {
   return verifyMbarriers(*this, getShared().getType());
 }
 LogicalResult MbarrierWaitOp::verify() {
+  return verifyMbarriers(*this, getShared().getType());
+}
+
+// Verifies that
+// - mbarriers are a row of 64-bit integers;
+// - an mbarrier can count the bytes (PTX ISA, mbarrier: tx-count).
+LogicalResult MbarrierExpectOp::verify() {
+  int64_t bytes = getBytes();
+  if (bytes < 0 || bytes >= 1 << 20)
+    return emitOpError() << "expects " << bytes << " bytes, expected 0 to "
+                         << (1 << 20) - 1;
   return verifyMbarriers(*this, getShared().getType());
 }

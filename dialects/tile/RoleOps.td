@@ -90,6 +90,21 @@ def Tile_MbarrierArriveCopiesOp : Tile_MbarrierOp<"mbarrier_arrive_copies"> {
   let assemblyFormat = "$shared `[` $slot `]` attr-dict `:` qualified(type($shared))";
 }
 
+def Tile_MbarrierExpectOp : Tile_MbarrierOp<"mbarrier_expect"> {
+  let summary = "arrives at an mbarrier, which then waits for bytes too";
+  let description = [{
+    One thread arrives once. The round ends when all arrivals and `bytes` bytes of
+    copies by tensor maps are there.
+
+    Example:
+    ```mlir
+    tile.mbarrier_expect %full[%slot] bytes 49152 : !tile.shared<2xi64>
+    ```
+  }];
+  let arguments = (ins Tile_SharedType:$shared, Index:$slot, I64Attr:$bytes);
+  let assemblyFormat = "$shared `[` $slot `]` `bytes` $bytes attr-dict `:` qualified(type($shared))";
+}
+
 def Tile_MbarrierWaitOp : Tile_MbarrierOp<"mbarrier_wait"> {
   let summary = "waits for the end of a round of an mbarrier";
   let description = [{

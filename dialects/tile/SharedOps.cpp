@@ -7,10 +7,16 @@ using namespace mlir;
 using namespace act::tile;
 
 Value CopyAsyncOp::getAccessed() { return {}; }
+Value CopyTensorOp::getAccessed() { return {}; }
+Value StoreTensorOp::getAccessed() { return getValue(); }
 
 // Verifies that
+// - memory is not transposed;
 // - an offset is 0 or more, and a multiple of 16.
 LogicalResult AllocSharedOp::verify() {
+  if (getType().isTransposed())
+    return emitOpError() << "makes " << getType()
+                         << ", expected memory that is not transposed";
   if (auto offset = getOffset())
     if (int64_t(*offset) < 0 || *offset % 16)
       return emitOpError() << "offset is " << int64_t(*offset)
@@ -32,6 +38,10 @@ LogicalResult WaitCopiesOp::verify() {
 // - element types are equal.
 static LogicalResult checkSlot(Operation *op, StringRef name, Type type,
                                SharedType shared, size_t slots) {
+  if (shared.isTransposed())
+    return op->emitOpError()
+           << "accesses " << shared
+           << " by threads, expected memory that is not transposed";
   if (slots >= shared.getShape().size())
     return op->emitOpError()
            << "has " << slots << " slot indices for shared memory of rank "
@@ -51,4 +61,51 @@ LogicalResult LoadSharedOp::verify() {
 LogicalResult StoreSharedOp::verify() {
   return checkSlot(*this, "value", getValue().getType(), getShared().getType(),
                    getSlot().size());
+}
+
+/// The shape of a block as it lies in memory.
+static SmallVector<int64_t> storedShape(SharedType shared) {
+  SmallVector<int64_t> shape(shared.getShape());
+  if (shared.isTransposed() && shape.size() >= 2)
+    std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
+  return shape;
+}
+
+/// The layout of memory, whichever way a block is looked at.
+static SharedLayoutAttr storedLayout(SharedType shared) {
+  SharedLayoutAttr layout = shared.getLayout();
+  return layout ? SharedLayoutAttr::get(shared.getContext(),
+                                        layout.getSwizzle(), layout.getPairs())
+                : layout;
+}
+
+// Verifies that
+// - the operand is not transposed itself;
+// - the result is the block that the slot indices leave, perhaps transposed,
+// with
+//   the operand's elements and layout.
+LogicalResult SharedViewOp::verify() {
+  SharedType shared = getShared().getType(), result = getType();
+  size_t slots = getSlot().size();
+  if (shared.isTransposed())
+    return emitOpError() << "is of " << shared
+                         << ", expected memory that is not transposed";
+  if (slots >= shared.getShape().size() ||
+      ArrayRef(storedShape(result)) != shared.getShape().drop_front(slots) ||
+      result.getElementType() != shared.getElementType() ||
+      storedLayout(result) != storedLayout(shared))
+    return emitOpError() << "of " << shared << " by " << slots
+                         << " slot indices is no " << result;
+  return success();
+}
+
+// Verifies that
+// - shared memory has the block's shape, as it lies, and its elements.
+LogicalResult ToSharedOp::verify() {
+  SharedType shared = getType();
+  RankedTensorType block = getBlock().getType();
+  if (shared.isTransposed() || shared.getShape() != block.getShape() ||
+      shared.getElementType() != block.getElementType())
+    return emitOpError() << "of " << block << " is no " << shared;
+  return success();
 }

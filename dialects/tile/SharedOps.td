@@ -103,6 +103,120 @@ def Tile_StoreSharedOp : Tile_Op<"store_shared", [MemoryEffects<[MemWrite<Tile_S
   let hasVerifier = 1;
 }
 
+def Tile_SharedViewOp : Tile_Op<"shared_view", [Pure]> {
+  let summary = "one block of shared memory";
+  let description = [{
+    The block in a slot: one index per dimension that the result lacks. If the
+    result is transposed, its dimensions are those of the block in the other order;
+    no element moves.
+
+    Example:
+    ```mlir
+    %1 = tile.shared_view %s[%i] : !tile.shared<4x256x64xbf16, #tile.shared<swizzle = 128>> -> !tile.shared<64x256xbf16, #tile.shared<swizzle = 128, transposed = true>>
+    ```
+  }];
+  let arguments = (ins Tile_SharedType:$shared, Variadic<Index>:$slot);
+  let results = (outs Tile_SharedType:$result);
+  let assemblyFormat = "$shared (`[` $slot^ `]`)? attr-dict `:` qualified(type($shared)) `->` qualified(type($result))";
+  let hasVerifier = 1;
+}
+
+def Tile_ToSharedOp : Tile_Op<"to_shared", [Pure]> {
+  let summary = "a loaded block in shared memory";
+  let description = [{
+    Where a product reads a loaded block from shared memory. `--tile-assign-roles`
+    and `--tile-stage-loads` copy the block there and put the memory in place of
+    this op.
+
+    Example:
+    ```mlir
+    %0 = tile.to_shared %a : tensor<128x64xbf16> -> !tile.shared<128x64xbf16, #tile.shared<swizzle = 128>>
+    ```
+  }];
+  let arguments = (ins Tile_Block:$block);
+  let results = (outs Tile_SharedType:$result);
+  let assemblyFormat = "$block attr-dict `:` type($block) `->` qualified(type($result))";
+  let hasVerifier = 1;
+}
+
+def Tile_FenceSharedOp : Tile_Op<"fence_shared", [MemoryEffects<[
+    MemRead<Tile_SharedMemory>, MemWrite<Tile_SharedMemory>]>]> {
+  let summary = "makes a thread's writes to shared memory visible to asynchronous ops";
+  let description = [{
+    Asynchronous products and copies by tensor maps reach shared memory by a way of
+    their own (the async proxy). They see what a thread has written before this op,
+    once a barrier has ordered them behind it.
+
+    Example:
+    ```mlir
+    tile.fence_shared
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_CopyTensorOp : Tile_Op<"copy_tensor", [AttrSizedOperandSegments, Tile_BlockAccess,
+    MemoryEffects<[MemRead<Tile_GlobalMemory>, MemWrite<Tile_SharedMemory>]>]> {
+  let summary = "copies a block of a view to shared memory by a tensor map";
+  let description = [{
+    One thread starts the copy, which the hardware carries out (TMA). Elements
+    outside the view are filled with zeros. The copy is complete when the mbarrier
+    has counted its bytes, which `mbarrier_expect` announces.
+
+    The view is a kernel's argument, perhaps with its dimensions in another order,
+    of at most five dimensions. Its last block dimension is contiguous, and the
+    other strides are multiples of 16 bytes. The launch passes a map of it.
+
+    Example:
+    ```mlir
+    tile.copy_tensor %v[%c0 : 128, %c0 : 64] to %s[%c0] signals %full[%c0] : !tile.view<4096x4096xbf16>, !tile.shared<4x128x64xbf16, #tile.shared<swizzle = 128>>, !tile.shared<4xi64>
+    ```
+  }];
+  let arguments = (ins Tile_ViewType:$view, Variadic<Tile_Index>:$indices,
+                       Tile_SharedType:$shared, Variadic<Index>:$slot,
+                       Tile_SharedType:$mbarriers, Index:$mbarrier,
+                       DenseI64ArrayAttr:$extents);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def Tile_StoreTensorOp : Tile_Op<"store_tensor", [Tile_BlockAccess,
+    MemoryEffects<[MemRead<Tile_SharedMemory>, MemWrite<Tile_SharedMemory>, MemWrite<Tile_GlobalMemory>]>]> {
+  let summary = "writes a block of a view by a tensor map";
+  let description = [{
+    Each warp puts its rows into memory of its own, 16 rows of a panel at a time, and
+    one of its threads starts the copy, which the hardware carries out (TMA). The op
+    does not wait for it; `wait_stores` does. `shared` has two such pieces for each
+    warp, so that one is filled while the other one is copied.
+
+    The block is of 16-bit elements and has the layout of a product's sum, with all
+    warps below each other. The view is as for `copy_tensor`. Elements outside the
+    view are not written.
+
+    Example:
+    ```mlir
+    tile.store_tensor %r, %v[%c0 : 128, %c0 : 256] by %s : tensor<128x256xbf16>, !tile.view<4096x4096xbf16>, !tile.shared<8x2x16x64xbf16, #tile.shared<swizzle = 128>>
+    ```
+  }];
+  let arguments = (ins Tile_Block:$value, Tile_ViewType:$view,
+                       Variadic<Tile_Index>:$indices, Tile_SharedType:$shared,
+                       DenseI64ArrayAttr:$extents);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def Tile_WaitStoresOp : Tile_Op<"wait_stores", [MemoryEffects<[MemRead<Tile_SharedMemory>, MemWrite<Tile_SharedMemory>]>]> {
+  let summary = "waits until stores by tensor maps have read shared memory";
+  let description = [{
+    Example:
+    ```mlir
+    tile.wait_stores %s : !tile.shared<8x2x16x64xbf16, #tile.shared<swizzle = 128>>
+    ```
+  }];
+  let arguments = (ins Tile_SharedType:$shared);
+  let assemblyFormat = "$shared attr-dict `:` qualified(type($shared))";
+}
+
 def Tile_BarrierOp : Tile_Op<"barrier", [MemoryEffects<[
     MemRead<Tile_GlobalMemory>, MemWrite<Tile_GlobalMemory>,
     MemRead<Tile_SharedMemory>, MemWrite<Tile_SharedMemory>]>]> {

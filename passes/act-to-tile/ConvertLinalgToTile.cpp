@@ -298,7 +298,7 @@ void KernelOfFunction::makeKernel() {
       raster = {grid.rowsTogether, columns};
   kernel->setAttr(scheduleName,
                   ScheduleAttr::get(b.getContext(), grid.warps, grid.stages,
-                                    raster, /*copyWarps=*/0));
+                                    raster));
   kernel->setAttr(gridName, b.getDenseI64ArrayAttr(
                                 {programs ? programs : grid.programs(), 1, 1}));
   if (grid.sharedBytes)

@@ -16,6 +16,7 @@
 #include "passes/tile-to-nvvm/JoinKernels.h"
 #include "passes/tile-to-nvvm/KernelIndex.h"
 #include "passes/tile-to-nvvm/Schedule.h"
+#include "passes/tile-to-nvvm/TensorMaps.h"
 #include "passes/tile/BlockBytes.h"
 #include "passes/tile/KnownTarget.h"
 #include "passes/tile/Pipeline.h"
@@ -132,6 +133,7 @@ LogicalResult readLaunch(gpu::GPUModuleOp module, CompiledKernel &k) {
   k.block = *block;
   k.grid = gridSize(kernel);
   k.sharedBytes = *shared;
+  k.tensorMaps = tensorMapsOf(kernel);
   if (auto bytes = kernel->getAttrOfType<IntegerAttr>(blockBytesName))
     k.blockBytes = bytes.getInt();
   return success();

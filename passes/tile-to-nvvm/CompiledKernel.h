@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #ifndef ACT_PASSES_TILETONVVM_COMPILEDKERNEL_H
 #define ACT_PASSES_TILETONVVM_COMPILEDKERNEL_H
+#include "act/Artifact/Step.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "llvm/Support/JSON.h"
 #include <array>
@@ -17,6 +18,8 @@ struct CompiledKernel {
   int64_t sharedBytes = 0;                  ///< dynamic, requested at launch
   /// Bytes moved by the blocks of all programs (BlockBytes.h); -1: unknown.
   int64_t blockBytes = -1;
+  /// Parameters behind those of the source.
+  std::vector<artifact::TensorMap> tensorMaps;
   mlir::gpu::GPUFuncOp source; ///< in the original module
   llvm::json::Object about;    ///< for the index: KernelIndex.h
   std::string key;             ///< its key in the cache; empty: none

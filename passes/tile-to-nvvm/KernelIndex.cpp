@@ -5,6 +5,7 @@
 // source.
 #include "passes/tile-to-nvvm/KernelIndex.h"
 #include "dialects/tile/Dialect.h"
+#include "passes/tile-to-nvvm/TensorMaps.h"
 #include "llvm/Support/JSON.h"
 
 using namespace mlir;
@@ -53,8 +54,14 @@ llvm::json::Value jsonOf(Attribute attribute) {
                               {"warps", schedule.getWarps()}};
     if (!schedule.getRaster().empty())
       object["raster"] = numbers(schedule.getRaster());
+    if (schedule.getInGroups())
+      object["groups"] = schedule.getWarps() / tile::ScheduleAttr::groupWarps;
     if (schedule.getCopyWarps())
       object["roles"] = llvm::json::Object{{"copy", schedule.getCopyWarps()}};
+    if (schedule.getCopyRegisters())
+      object["registers"] =
+          llvm::json::Object{{"copy", schedule.getCopyRegisters()},
+                             {"compute", schedule.getComputeRegisters()}};
     return object;
   }
   return printed(attribute);
@@ -77,6 +84,8 @@ void writeKernel(llvm::json::OStream &json, const tile::CompiledKernel &k,
     json.attribute("shared_bytes", k.sharedBytes);
     about("useful_flops", 0);
     about("least_bytes", 0);
+    if (!k.tensorMaps.empty())
+      json.attribute("tensor_maps", tile::tensorMapsJson(k.tensorMaps));
     json.attribute("block_bytes", k.blockBytes < 0
                                       ? llvm::json::Value(nullptr)
                                       : llvm::json::Value(k.blockBytes));

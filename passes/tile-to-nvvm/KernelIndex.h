@@ -10,6 +10,8 @@
 //   shared_bytes   dynamic shared memory
 //   useful_flops   FLOPs of the operations themselves
 //   least_bytes    each input read once, each output written once
+//   tensor_maps    only if there are any: parameters of 128 bytes behind the
+//                  kernel's own (act/Artifact/Step.h)
 //   block_bytes    each block read once by each program that needs it, each
 //                  output written once; null: numbers in memory decide
 //   schedule       as an object

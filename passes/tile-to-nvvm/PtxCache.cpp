@@ -4,13 +4,14 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "passes/tile-to-nvvm/CompiledKernel.h"
 #include "passes/tile-to-nvvm/EmitPtx.h"
+#include "passes/tile-to-nvvm/TensorMaps.h"
 
 using namespace mlir;
 using namespace act;
 using namespace act::tile;
 
 /// Part of every key, so entries of another form are never found.
-static constexpr llvm::StringLiteral magic = "ptx 5 ";
+static constexpr llvm::StringLiteral magic = "ptx 6 ";
 
 /// An assertion's location is part of the message that its PTX prints.
 static std::string textOf(gpu::GPUModuleOp module) {
@@ -57,6 +58,12 @@ bool PtxCache::find(const std::string &key, CompiledKernel &kernel) const {
     llvm::consumeError(parsed.takeError());
     return false;
   }
+  llvm::json::Object *about = parsed->getAsObject();
+  llvm::json::Value *maps = about ? about->get("tensor_maps") : nullptr;
+  auto tensorMaps =
+      maps ? parseTensorMaps(*maps) : std::vector<artifact::TensorMap>();
+  if (!about || !about->get("schedule") || !tensorMaps)
+    return false;
   // Three sizes of the block, three of the grid, and two numbers of bytes.
   if (values.size() != 8)
     return false;
@@ -66,7 +73,8 @@ bool PtxCache::find(const std::string &key, CompiledKernel &kernel) const {
   }
   kernel.sharedBytes = values[6];
   kernel.blockBytes = values[7];
-  kernel.about["schedule"] = std::move(*parsed);
+  kernel.about["schedule"] = std::move(*about->get("schedule"));
+  kernel.tensorMaps = std::move(*tensorMaps);
   kernel.ptx = ptx.str();
   return true;
 }
@@ -80,7 +88,11 @@ void PtxCache::store(const std::string &key, const CompiledKernel &k) const {
      << " grid " << k.grid[0] << " " << k.grid[1] << " " << k.grid[2]
      << " shared " << k.sharedBytes << " bytes " << k.blockBytes << "\n";
   const llvm::json::Value *schedule = k.about.get("schedule");
-  os << (schedule ? *schedule : llvm::json::Value(llvm::json::Object())) << "\n"
-     << k.ptx;
+  llvm::json::Object about{
+      {"schedule",
+       schedule ? *schedule : llvm::json::Value(llvm::json::Object())}};
+  if (!k.tensorMaps.empty())
+    about["tensor_maps"] = tensorMapsJson(k.tensorMaps);
+  os << llvm::json::Value(std::move(about)) << "\n" << k.ptx;
   cache.store(key, body, ".ptx");
 }

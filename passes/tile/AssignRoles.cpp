@@ -14,8 +14,13 @@
 // Both sides go through the same iterations in the same order, so each counts
 // slots and rounds on its own. Consecutive loops with blocks of the same types
 // share a ring; each starts at the slot after the previous loop's last.
+//
+// Blocks that a tensor map can copy (TMA) are: one thread announces their bytes
+// and starts the copies. Where an asynchronous product reads a slot, the slot
+// is given back in the next iteration, when that product is complete.
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/tile/KnownTarget.h"
 #include "passes/tile/Passes.h"
 #include "passes/tile/StagedLoads.h"
 #include "passes/tile/threads/SharedAddress.h"
@@ -35,10 +40,15 @@ struct Position {
   Value slot, parity;
 };
 
+/// By whom a ring is filled: threads that copy 16 bytes each, or the copy
+/// engine.
+enum class Filled { ByThreads, ByEngine };
+
 struct Ring {
   SmallVector<Type> types; // of the blocks of an iteration, slots included
   SmallVector<Value> blocks;
   Value full, empty; // an mbarrier for each slot
+  Filled filled = Filled::ByThreads;
   Position compute, copy;
 };
 
@@ -49,8 +59,8 @@ struct CopiedLoop {
 
 class Roles {
 public:
-  explicit Roles(gpu::GPUFuncOp kernel)
-      : kernel(kernel), body(kernel.getBody().front()),
+  Roles(gpu::GPUFuncOp kernel, const act::Target &gpu)
+      : kernel(kernel), gpu(gpu), body(kernel.getBody().front()),
         schedule(getSchedule(kernel)), b(kernel.getContext()) {}
   void run();
 
@@ -60,7 +70,9 @@ private:
   bool addSlice(Operation *op);
   void findLoops();
   void makePrefix();
+  Filled filledBy(const CopiedLoop &copied) const;
   Ring &ringOf(const CopiedLoop &copied);
+  void giveBack(Ring &ring, scf::ForOp loop, Value slot, Value index);
   void compute(const CopiedLoop &copied, Ring &ring);
   void copy(const CopiedLoop &copied, Ring &ring);
 
@@ -76,6 +88,7 @@ private:
   Location loc() { return kernel.getLoc(); }
 
   gpu::GPUFuncOp kernel;
+  const act::Target &gpu;
   Block &body;
   ScheduleAttr schedule;
   OpBuilder b;
@@ -174,6 +187,20 @@ void Roles::makePrefix() {
   }
 }
 
+/// The copy engine takes all blocks of a loop, or none: one mbarrier counts
+/// either bytes or threads.
+Filled Roles::filledBy(const CopiedLoop &copied) const {
+  auto byEngine = [](const StagedLoad &staged) {
+    LoadOp load = staged.load;
+    bool hasSwizzle = sharedForm(ringType(load, 1)).panels().front().swizzle !=
+                      act::layout::Swizzle::pairs;
+    return hasSwizzle && tensorMapFault(load).empty();
+  };
+  return gpu.features.bulkCopies && llvm::all_of(copied.loads, byEngine)
+             ? Filled::ByEngine
+             : Filled::ByThreads;
+}
+
 /// The ring for a loop's loads, made on first use, with its mbarriers.
 Ring &Roles::ringOf(const CopiedLoop &copied) {
   int64_t stages = schedule.getStages();
@@ -182,11 +209,13 @@ Ring &Roles::ringOf(const CopiedLoop &copied) {
     types.push_back(ringType(staged.load, stages));
   // Loops run one after the other, so those with equal blocks share a ring. The
   // copying warps may then run ahead into the next loop.
+  const Filled filled = filledBy(copied);
   for (auto &ring : rings)
-    if (ring->types == types)
+    if (ring->types == types && ring->filled == filled)
       return *ring;
   auto ring = std::make_unique<Ring>();
   ring->types = types;
+  ring->filled = filled;
   auto allocate = [&](Type type) -> Value {
     return AllocSharedOp::create(b, loc(), cast<SharedType>(type),
                                  IntegerAttr());
@@ -196,9 +225,12 @@ Ring &Roles::ringOf(const CopiedLoop &copied) {
   auto mbarriers = SharedType::get({stages}, b.getI64Type());
   ring->full = allocate(mbarriers);
   ring->empty = allocate(mbarriers);
-  // Arrivals per round: every copying thread says that its copies are there,
-  // and one lane of each computing warp that the slot was read.
-  MbarrierInitOp::create(b, loc(), ring->full, 32 * schedule.getCopyWarps());
+  // Arrivals per round: every copying thread says that its copies are there, or
+  // one thread which bytes to wait for; and one lane of each computing warp
+  // that the slot was read.
+  MbarrierInitOp::create(
+      b, loc(), ring->full,
+      filled == Filled::ByEngine ? 1 : 32 * schedule.getCopyWarps());
   MbarrierInitOp::create(b, loc(), ring->empty, schedule.getWarps());
   Value zero = number(0);
   ring->compute = ring->copy = {zero, zero};
@@ -237,12 +269,57 @@ void Roles::compute(const CopiedLoop &copied, Ring &ring) {
   b.setInsertionPointToStart(loop.getBody());
   Value slot = indexOf(carried[0]);
   MbarrierWaitOp::create(b, loc(), ring.full, slot, carried[1]);
+  // Asynchronous products do not see what threads have copied without a fence.
+  if (ring.filled == Filled::ByThreads &&
+      llvm::any_of(copied.loads,
+                   [](const StagedLoad &s) { return !s.shared.empty(); }))
+    FenceSharedOp::create(b, loc());
   for (auto [staged, shared] : llvm::zip(copied.loads, ring.blocks))
     readStaged(staged, shared, slot, b);
-  // Not right after the last read, which would wait for it with all operands in
-  // registers: dots read theirs one after the other.
-  b.setInsertionPoint(loop.getBody()->getTerminator());
-  MbarrierArriveOp::create(b, loc(), ring.empty, slot);
+  giveBack(ring, loop, carried[0], slot);
+}
+
+/// Gives the slots of a loop back: `slot`, as a number and as an index. Not
+/// right after the last read, which would wait for it with all operands in
+/// registers: dots read theirs one after the other.
+void Roles::giveBack(Ring &ring, scf::ForOp loop, Value slot, Value index) {
+  Operation *end = loop.getBody()->getTerminator();
+  b.setInsertionPoint(end);
+  const bool hasOne = schedule.getStages() == 1;
+  if (hasOne) // the slot is needed at once
+    for (Value v : end->getOperands())
+      if (isa<PendingType>(v.getType()))
+        AwaitDotOp::create(b, loc(), v);
+  if (hasOne || !awaitCarried(loop, b)) {
+    MbarrierArriveOp::create(b, loc(), ring.empty, index);
+    return;
+  }
+  // The product of this iteration runs on; that of the last one is complete,
+  // and its slot is the one before. The first iteration has none before it.
+  auto emptyOf = [&](Value next) {
+    Value isFirst = arith::CmpIOp::create(b, loc(), arith::CmpIPredicate::eq,
+                                          next, number(0));
+    Value before = arith::SubIOp::create(b, loc(), next, number(1));
+    before = arith::SelectOp::create(b, loc(), isFirst,
+                                     number(schedule.getStages() - 1), before);
+    MbarrierArriveOp::create(b, loc(), ring.empty, indexOf(before));
+  };
+  auto when = [&](arith::CmpIPredicate predicate, Value x, Value y,
+                  llvm::function_ref<void()> then) {
+    Value is = arith::CmpIOp::create(b, loc(), predicate, x, y);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(
+        &scf::IfOp::create(b, loc(), is).getThenRegion().front());
+    then();
+  };
+  when(arith::CmpIPredicate::ne, loop.getInductionVar(), loop.getLowerBound(),
+       [&] { emptyOf(slot); });
+  b.setInsertionPointAfter(loop);
+  for (Value v : loop.getResults())
+    if (isa<PendingType>(v.getType()))
+      AwaitDotOp::create(b, loc(), v);
+  when(arith::CmpIPredicate::slt, loop.getLowerBound(), loop.getUpperBound(),
+       [&] { emptyOf(ring.compute.slot); });
 }
 
 /// The copying side: a loop with the same bounds that only computes indices and
@@ -262,10 +339,23 @@ void Roles::copy(const CopiedLoop &copied, Ring &ring) {
   Value before = arith::XOrIOp::create(b, loc(), at.parity, number(1));
   MbarrierWaitOp::create(b, loc(), ring.empty, slot, before);
   auto indices = indicesAt(loop, copied.loads, mine.getInductionVar(), b);
-  for (auto [i, staged] : llvm::enumerate(copied.loads))
-    copyBlock(staged.load, indices[i], ring.blocks[i], slot,
-              schedule.getCopyWarps(), b);
-  MbarrierArriveCopiesOp::create(b, loc(), ring.full, slot);
+  if (ring.filled == Filled::ByEngine) {
+    int64_t bytes = 0;
+    for (Type type : ring.types)
+      bytes += sharedForm(cast<SharedType>(type)).slotBytes();
+    MbarrierExpectOp::create(b, loc(), ring.full, slot, bytes);
+    for (auto [i, staged] : llvm::enumerate(copied.loads)) {
+      LoadOp load = staged.load;
+      CopyTensorOp::create(b, load.getLoc(), load.getView(), indices[i],
+                           ring.blocks[i], slot, ring.full, slot,
+                           load.getExtents());
+    }
+  } else {
+    for (auto [i, staged] : llvm::enumerate(copied.loads))
+      copyBlock(staged.load, indices[i], ring.blocks[i], slot,
+                schedule.getCopyWarps(), b);
+    MbarrierArriveCopiesOp::create(b, loc(), ring.full, slot);
+  }
   scf::YieldOp::create(b, loc(), next(at, b));
   ring.copy = {mine.getResult(0), mine.getResult(1)};
 }
@@ -283,10 +373,7 @@ void Roles::run() {
     if (kernel.getKnownBlockSize())
       kernel.setKnownBlockSizeAttr(
           b.getDenseI32ArrayAttr({int32_t(32 * schedule.getWarps()), 1, 1}));
-    kernel->setAttr(scheduleName,
-                    ScheduleAttr::get(kernel.getContext(), schedule.getWarps(),
-                                      schedule.getStages(),
-                                      schedule.getRaster(), /*copyWarps=*/0));
+    kernel->setAttr(scheduleName, schedule.withoutRoles());
     return;
   }
   makePrefix();
@@ -304,17 +391,25 @@ void Roles::run() {
   b.setInsertionPointToEnd(copy);
   for (auto [copied, ring] : llvm::zip(loops, used))
     this->copy(copied, *ring);
-  CommitCopiesOp::create(b, loc());
-  WaitCopiesOp::create(b, loc(), 0); // none may be in flight at the end
+  if (llvm::any_of(
+          used, [](Ring *ring) { return ring->filled == Filled::ByThreads; })) {
+    CommitCopiesOp::create(b, loc());
+    WaitCopiesOp::create(b, loc(), 0); // none may be in flight at the end
+  }
   for (auto [copied, ring] : llvm::zip(loops, used))
     this->compute(copied, *ring);
 }
 
 struct AssignRoles : act::tile::impl::AssignRolesPassBase<AssignRoles> {
+  using AssignRolesPassBase::AssignRolesPassBase;
+
   void runOnOperation() override {
+    auto gpu = knownTarget(target, &getContext());
+    if (failed(gpu))
+      return signalPassFailure();
     getOperation()->walk([&](gpu::GPUFuncOp kernel) {
       if (kernel.isKernel() && kernel.getBody().hasOneBlock())
-        Roles(kernel).run();
+        Roles(kernel, **gpu).run();
     });
   }
 };

@@ -40,6 +40,10 @@ static bool rowsStayTogether(Value v,
 
 std::pair<int64_t, int64_t> act::tile::warpsOf(DotOp dot, int64_t warps) {
   ArrayRef<int64_t> shape = dot.getType().getShape();
+  // A group of warps is one below the other.
+  if (InstructionAttr chosen = dot.getInstructionAttr();
+      chosen && chosen.getKind() == InstructionKind::Wgmma)
+    return {warps, 1};
   llvm::SmallPtrSet<Operation *, 32> seen;
   bool rows = rowsStayTogether(dot.getResult(), seen);
   // If A comes from another accumulator, its rows stay in their warps.

@@ -53,13 +53,17 @@ LogicalResult act::tile::lowerOp(Operation *op, ThreadBuilder &t) {
     return lowerDot(op, t);
   if (isa<PhiloxOp, AssertOp, PrintOp>(op))
     return lowerDebug(op, t);
+  if (isa<BeginDotOp, DotAsyncOp, AwaitDotOp, DotResultOp>(op))
+    return lowerAsyncDot(op, t);
   if (isa<AllocSharedOp, CopyAsyncOp, CommitCopiesOp, WaitCopiesOp,
-          LoadSharedOp, StoreSharedOp, BarrierOp, ConvertLayoutOp>(op))
+          LoadSharedOp, StoreSharedOp, BarrierOp, ConvertLayoutOp, SharedViewOp,
+          ToSharedOp, FenceSharedOp, CopyTensorOp, StoreTensorOp, WaitStoresOp>(
+          op))
     return lowerShared(op, t);
   if (isa<TicketOp, WaitTurnOp, PassTurnOp>(op))
     return lowerTurn(op, t);
   if (isa<RolesOp, MbarrierInitOp, MbarrierArriveOp, MbarrierArriveCopiesOp,
-          MbarrierWaitOp>(op))
+          MbarrierWaitOp, MbarrierExpectOp>(op))
     return lowerRoles(op, t);
   if (isa<ViewOp, TransposedViewOp>(op)) // its readers ask for its parts
     return success();
@@ -236,10 +240,7 @@ void numberPrograms(ThreadBuilder &t, gpu::GPUFuncOp kernel) {
   t.program[0] = rem(number, constant(grid[0]));
   t.program[1] = div(number, constant(grid[0]));
   // Done: code that joins kernels counts their programs in hardware order.
-  kernel->setAttr(scheduleName,
-                  ScheduleAttr::get(kernel.getContext(), schedule.getWarps(),
-                                    schedule.getStages(), {},
-                                    schedule.getCopyWarps()));
+  kernel->setAttr(scheduleName, schedule.withoutRaster());
 }
 
 /// Register bits that a block needs. Values that rematerialise for free, and
@@ -353,6 +354,10 @@ LogicalResult LowerToThreads::lower(gpu::GPUFuncOp kernel,
   b.setInsertionPointToEnd(fresh);
   t.loc = kernel.getLoc();
   t.sleepsAtMbarriers = gpu.features.suspendsAtMbarriers;
+  t.registersPerSm = gpu.limits.registersPerSm;
+  t.hasTensorCopies =
+      kernel.walk([](CopyTensorOp) { return WalkResult::interrupt(); })
+          .wasInterrupted();
   numberPrograms(t, kernel);
   if (failed(lowerOps(old.without_terminator(), t)))
     return failure();
@@ -361,11 +366,17 @@ LogicalResult LowerToThreads::lower(gpu::GPUFuncOp kernel,
   // ones, so drop all uses before erasing.
   old.dropAllDefinedValueUses();
   old.erase();
+  for (size_t i = 0; i < t.tensorMaps().size(); ++i)
+    arguments.push_back(LLVM::LLVMPointerType::get(&getContext()));
   kernel.setFunctionType(FunctionType::get(&getContext(), arguments, {}));
   for (auto [i, bytes] : llvm::enumerate(alignments))
     if (bytes)
       kernel.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
                         b.getI64IntegerAttr(bytes));
+  if (!t.tensorMaps().empty())
+    kernel->setAttr(tensorMapsName,
+                    b.getArrayAttr(SmallVector<Attribute>(
+                        t.tensorMaps().begin(), t.tensorMaps().end())));
   kernel->setAttr("tile.shared_bytes", b.getI64IntegerAttr(t.shared.size()));
   if (failed(checkLength(kernel)))
     return failure();

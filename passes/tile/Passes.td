@@ -222,6 +222,11 @@ def SelectInstructionsPass : Pass<"tile-select-instructions", "::mlir::gpu::GPUM
     fragments of instructions differ, and lowering goes by it. A dot that has an
     instruction already keeps it.
 
+    In a kernel whose warps work in groups (`groups = 2` in its schedule), products of
+    bf16 and f16 become `wgmma` where the target has it and the block fits: 64 rows
+    for each group, columns a multiple of 8 (16 if b is not transposed). All others
+    become `mma_sync`.
+
     f8 operands need sm_89 or later and a k that is a multiple of 32. Elsewhere they
     become blocks of f16, which represents every f8 number exactly.
 
@@ -381,6 +386,71 @@ def AssignLayoutsPass : Pass<"tile-assign-layouts", "::mlir::gpu::GPUModuleOp"> 
   let dependentDialects = ["::act::tile::TileDialect"];
 }
 
+def AsyncDotsPass : Pass<"tile-async-dots", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "starts products of warp groups and waits for them later";
+  let description = [{
+    A dot that becomes `wgmma` reads its second operand from shared memory, and the
+    first one too if it is loaded. Loaded blocks become `tile.to_shared`, which
+    `tile-assign-roles` and `tile-stage-loads` replace by slots of a ring; computed
+    ones are stored.
+
+    A sum that is only added to stays pending from one product to the next, and from
+    one iteration of a loop to the next. The pass runs after `tile-assign-layouts`.
+
+    Before:
+    ```mlir
+    %0 = scf.for %arg3 = %c0 to %c256 step %c32 iter_args(%arg4 = %cst) -> (tensor<64x64xf32, #layout>) {
+      %3 = tile.load %arg0[%c0 : 64, %arg3 : 32] : !tile.view<64x256xbf16> -> tensor<64x32xbf16, #layout1>
+      %4 = tile.load %arg1[%arg3 : 32, %c0 : 64] : !tile.view<256x64xbf16> -> tensor<32x64xbf16, #layout2>
+      %5 = tile.convert_layout %3 : tensor<64x32xbf16, #layout1> -> tensor<64x32xbf16, #layout3>
+      %6 = tile.convert_layout %4 : tensor<32x64xbf16, #layout2> -> tensor<32x64xbf16, #layout4>
+      %7 = tile.dot %5, %6, %arg4 {instruction = #tile.instruction<wgmma, m = 64, n = 64, k = 16, element = bf16>} : tensor<64x32xbf16, #layout3>, tensor<32x64xbf16, #layout4> -> tensor<64x64xf32, #layout>
+      scf.yield %7 : tensor<64x64xf32, #layout>
+    }
+    ```
+    After `--tile-async-dots`:
+    ```mlir
+    %0 = tile.begin_dot %cst : tensor<64x64xf32, #layout>
+    %1:2 = scf.for %arg3 = %c0 to %c256 step %c32 iter_args(%arg4 = %cst, %arg5 = %0) -> (tensor<64x64xf32, #layout>, !tile.pending<tensor<64x64xf32, #layout>>) {
+      %5 = tile.load %arg0[%c0 : 64, %arg3 : 32] : !tile.view<64x256xbf16> -> tensor<64x32xbf16, #layout1>
+      %6 = tile.load %arg1[%arg3 : 32, %c0 : 64] : !tile.view<256x64xbf16> -> tensor<32x64xbf16, #layout2>
+      %7 = tile.to_shared %5 : tensor<64x32xbf16, #layout1> -> !tile.shared<64x32xbf16, #shared64>
+      %8 = tile.to_shared %6 : tensor<32x64xbf16, #layout2> -> !tile.shared<32x64xbf16, #shared128>
+      %9 = tile.dot_async %7, %8, %arg5 {instruction = #tile.instruction<wgmma, m = 64, n = 64, k = 16, element = bf16>} : !tile.shared<64x32xbf16, #shared64>, !tile.shared<32x64xbf16, #shared128> -> !tile.pending<tensor<64x64xf32, #layout>>
+      scf.yield %arg4, %9 : tensor<64x64xf32, #layout>, !tile.pending<tensor<64x64xf32, #layout>>
+    }
+    %2 = tile.dot_result %1#1 : !tile.pending<tensor<64x64xf32, #layout>>
+    ```
+  }];
+  let dependentDialects = ["::act::tile::TileDialect"];
+}
+
+def StageStoresPass : Pass<"tile-stage-stores", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "stores products' sums by tensor maps";
+  let description = [{
+    For kernels whose warps work in groups, on targets with a copy engine (TMA). A
+    block of 16-bit elements in the layout of a product's sum is stored by each warp
+    for itself, by way of its own shared memory. Views must be arguments that a
+    tensor map can describe; other stores stay as they are. The pass runs after
+    `tile-assign-layouts`, before `tile-assign-roles`.
+
+    Before:
+    ```mlir
+    %4 = tile.convert_layout %3 : tensor<64x64xbf16, #layout> -> tensor<64x64xbf16, #layout3>
+    tile.store %4, %arg2[%c0 : 64, %c0 : 64] : tensor<64x64xbf16, #layout3>, !tile.view<64x64xbf16>
+    ```
+    After `--tile-stage-stores=target=sm_90a`:
+    ```mlir
+    %5 = tile.alloc_shared : !tile.shared<4x2x16x64xbf16, #shared128>
+    tile.store_tensor %3, %arg2[%c0 : 64, %c0 : 64] by %5 : tensor<64x64xbf16, #layout>, !tile.view<64x64xbf16>, !tile.shared<4x2x16x64xbf16, #shared128>
+    tile.wait_stores %5 : !tile.shared<4x2x16x64xbf16, #shared128>
+    ```
+  }];
+  let options = [Option<"target", "target", "std::string", "\"sm_80\"",
+                        "sm_80, sm_86, sm_89 or sm_90a">];
+  let dependentDialects = ["::act::tile::TileDialect"];
+}
+
 def StageLoadsPass : Pass<"tile-stage-loads", "::mlir::gpu::GPUModuleOp"> {
   let summary = "stages the operands of dots through rings in shared memory";
   let description = [{
@@ -433,6 +503,9 @@ def AssignRolesPass : Pass<"tile-assign-roles", "::mlir::gpu::GPUModuleOp"> {
     kernel becomes a `tile.roles`, with the computation in one region and the copy
     loops in the other.
 
+    Where the target has a copy engine (TMA), it copies the blocks of a loop if it
+    can copy all of them: one thread starts it, and the mbarrier counts bytes.
+
     A loop qualifies if it is in the kernel's body, its bounds and the loads'
     indices depend only on scalars, and the kernel does not write the memory they
     read. Other loads stay as they are. The pass runs between `tile-assign-layouts`
@@ -467,6 +540,8 @@ def AssignRolesPass : Pass<"tile-assign-roles", "::mlir::gpu::GPUModuleOp"> {
         tile.mbarrier_arrive_copies %2[%5] : !tile.shared<2xi64>
     ```
   }];
+  let options = [Option<"target", "target", "std::string", "\"sm_80\"",
+                        "sm_80, sm_86, sm_89 or sm_90a">];
   let dependentDialects = ["::act::tile::TileDialect", "::mlir::arith::ArithDialect",
     "::mlir::scf::SCFDialect"];
 }

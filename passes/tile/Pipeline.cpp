@@ -39,9 +39,11 @@ void tile::buildTilePipeline(OpPassManager &pm, const TileOptions &options) {
   pm.addPass(createAssignLayoutsPass());
   // Merge equal conversions: only then does a load have a single use.
   pm.addPass(createCSEPass());
+  pm.addPass(createAsyncDotsPass());
+  pm.addPass(createStageStoresPass({options.chip}));
   // Roles take the loops that copying warps can serve; StageLoads stages the
   // rest in the computing warps.
-  pm.addPass(createAssignRolesPass());
+  pm.addPass(createAssignRolesPass({options.chip}));
   pm.addPass(createStageLoadsPass());
   pm.addPass(createShareConversionsPass());
   pm.addPass(createCanonicalizerPass());

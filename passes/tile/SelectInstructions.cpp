@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which instruction of tensor cores each dot becomes. Lowering goes by what
-// stands on the op. The layouts of fragments are those of mma.sync.
+// stands on the op. A wgmma holds its sum, and operands in registers, as
+// mma.sync does in four warps along the rows (act/Layout/Mma.h), so layouts are
+// the same.
 #include "act/Layout/Mma.h"
+#include "act/Layout/Shared.h"
 #include "dialects/tile/Float8.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -45,6 +48,33 @@ InstructionAttr mmaSync(DotOp dot) {
                               element, dot.getParts());
 }
 
+/// The wgmma for `dot` in a program of `warps` warps; null where there is none:
+/// a group's part is 64 rows at a time, of 16-bit elements.
+InstructionAttr wgmma(DotOp dot, int64_t warps) {
+  constexpr int64_t rows = 64, mostColumns = 256, depth = 16;
+  Type element = getElementTypeOrSelf(dot.getA().getType());
+  ArrayRef<int64_t> acc = dot.getType().getShape();
+  int64_t groups = warps / ScheduleAttr::groupWarps;
+  if (!isa<BFloat16Type, Float16Type>(element) || !dot.getWithin().empty() ||
+      !dot.getType().getElementType().isF32() || acc[0] % (rows * groups) ||
+      acc[1] % 8 || dot.getA().getType().getDimSize(1) % depth)
+    return {};
+  // Where b is stored by rows of k, an instruction reads whole panels of them.
+  int64_t panel = 8;
+  if (!dot.getB().getDefiningOp<TransOp>()) {
+    int64_t bytes = element.getIntOrFloatBitWidth() / 8;
+    panel = act::layout::Shared::evenWidth(acc[1] * bytes) / bytes;
+    if (panel < 16)
+      return {};
+  }
+  // The fewest instructions that are equally wide.
+  int64_t parts = llvm::divideCeil(acc[1], mostColumns);
+  while (acc[1] % (panel * parts))
+    ++parts;
+  return InstructionAttr::get(dot.getContext(), InstructionKind::Wgmma, rows,
+                              acc[1] / parts, depth, element, /*parts=*/1);
+}
+
 struct SelectInstructions
     : act::tile::impl::SelectInstructionsPassBase<SelectInstructions> {
   using SelectInstructionsPassBase::SelectInstructionsPassBase;
@@ -54,10 +84,15 @@ struct SelectInstructions
     if (failed(gpu))
       return signalPassFailure();
     const bool hasFloat8 = (*gpu)->features.float8Products;
+    const bool hasWgmma = (*gpu)->features.wgmma;
     WalkResult walked = getOperation().walk([&](DotOp dot) {
+      ScheduleAttr schedule =
+          getSchedule(dot->getParentOfType<gpu::GPUFuncOp>());
       bool isF8 = isFloat8(getElementTypeOrSelf(dot.getA().getType()));
       if (dot.getInstruction()) { // chosen by hand
-        if (!isF8 || hasFloat8)
+        bool isWgmma =
+            dot.getInstructionAttr().getKind() == InstructionKind::Wgmma;
+        if (isWgmma ? hasWgmma : !isF8 || hasFloat8)
           return WalkResult::advance();
         dot.emitOpError() << "becomes " << dot.getInstructionAttr()
                           << ", which " << target << " does not have";
@@ -68,7 +103,10 @@ struct SelectInstructions
         dot.getAMutable().set(widened(b, dot.getA()));
         dot.getBMutable().set(widened(b, dot.getB()));
       }
-      dot.setInstructionAttr(mmaSync(dot));
+      InstructionAttr chosen;
+      if (hasWgmma && schedule.getInGroups())
+        chosen = wgmma(dot, schedule.getWarps());
+      dot.setInstructionAttr(chosen ? chosen : mmaSync(dot));
       return WalkResult::advance();
     });
     if (walked.wasInterrupted())

@@ -77,6 +77,8 @@ void Staging::stageOnce(ArrayRef<StagedLoad> loads) {
     copyBlock(load, load.getIndices(), shared, zero, warps, b);
     CommitCopiesOp::create(b, loc);
     WaitCopiesOp::create(b, loc, 0);
+    if (!s.shared.empty())
+      FenceSharedOp::create(b, loc);
     BarrierOp::create(b, loc);
     readStaged(s, shared, zero, b);
   }
@@ -184,6 +186,10 @@ bool Staging::stageLoop(scf::ForOp loop, ArrayRef<StagedLoad> all) {
 
   b.setInsertionPointToStart(loop.getBody());
   WaitCopiesOp::create(b, loc, std::max<int64_t>(0, stages - 2));
+  awaitCarried(loop, b);
+  if (llvm::any_of(loads,
+                   [](const StagedLoad &s) { return !s.shared.empty(); }))
+    FenceSharedOp::create(b, loc);
   BarrierOp::create(b, loc);
   if (stages > 1) {
     Value ahead = advance(loop.getInductionVar(), stages - 1);

@@ -27,7 +27,7 @@ bool isOperand(ConvertLayoutOp conversion) {
 /// The load with all conversions of its block. Nothing if none feeds a dot:
 /// then memory between the load and its reader would gain nothing.
 std::optional<StagedLoad> stagedOf(LoadOp load) {
-  StagedLoad s{load, {}};
+  StagedLoad s{load, {}, {}};
   auto collect = [&](Value v) {
     for (Operation *user : v.getUsers())
       if (auto conversion = dyn_cast<ConvertLayoutOp>(user))
@@ -35,9 +35,11 @@ std::optional<StagedLoad> stagedOf(LoadOp load) {
   };
   collect(load.getResult());
   for (Operation *user : load->getUsers())
-    if (auto trans = dyn_cast<TransOp>(user))
+    if (auto shared = dyn_cast<ToSharedOp>(user))
+      s.shared.push_back(shared);
+    else if (auto trans = dyn_cast<TransOp>(user))
       collect(trans.getResult());
-  if (llvm::none_of(s.conversions, isOperand))
+  if (s.shared.empty() && llvm::none_of(s.conversions, isOperand))
     return std::nullopt;
   return s;
 }
@@ -73,6 +75,11 @@ bool byChunks(LoadOp load) {
 }
 
 } // namespace
+
+bool act::tile::isStaged(Value block) {
+  auto load = block.getDefiningOp<LoadOp>();
+  return load && byChunks(load);
+}
 
 llvm::MapVector<Operation *, SmallVector<StagedLoad>>
 act::tile::stagedLoads(gpu::GPUFuncOp kernel) {
@@ -128,6 +135,13 @@ void act::tile::readStaged(const StagedLoad &s, Value shared, ValueRange slot,
     b.setInsertionPoint(conversion);
     readFrom(shared, slot, conversion, b);
   }
+  for (ToSharedOp memory : s.shared) {
+    b.setInsertionPoint(memory);
+    memory.replaceAllUsesWith(
+        SharedViewOp::create(b, loc, memory.getType(), shared, slot)
+            .getResult());
+    memory.erase();
+  }
   if (!load->use_empty()) {
     b.setInsertionPoint(load);
     Value v = LoadSharedOp::create(b, loc, block, shared, slot);
@@ -172,6 +186,16 @@ std::vector<SmallVector<Value>> act::tile::indicesAt(scf::ForOp loop,
     all.push_back(indices);
   }
   return all;
+}
+
+bool act::tile::awaitCarried(scf::ForOp loop, OpBuilder &b) {
+  bool any = false;
+  for (Value v : loop.getRegionIterArgs())
+    if (isa<PendingType>(v.getType())) {
+      AwaitDotOp::create(b, loop.getLoc(), v);
+      any = true;
+    }
+  return any;
 }
 
 Value act::tile::nextSlot(Value slot, int64_t slots, OpBuilder &b,

@@ -17,10 +17,16 @@ namespace act::tile {
 /// layout. If a conversion is in a loop and the load before it, the block is
 /// copied once and read in every iteration: registers are scarcer than shared
 /// memory.
+///
+/// Asynchronous products read the copied block itself (`tile.to_shared`).
 struct StagedLoad {
   LoadOp load;
   llvm::SmallVector<ConvertLayoutOp> conversions;
+  llvm::SmallVector<ToSharedOp> shared;
 };
+
+/// Whether a block is loaded in a way that can be staged.
+bool isStaged(mlir::Value block);
 
 /// The kernel's loads that can be staged, by their parent op. A copy moves 16
 /// aligned bytes, entirely inside the view or entirely outside; outside reads
@@ -52,6 +58,10 @@ mlir::LogicalResult sliceOf(mlir::scf::ForOp loop, mlir::ValueRange values,
 std::vector<llvm::SmallVector<mlir::Value>>
 indicesAt(mlir::scf::ForOp loop, llvm::ArrayRef<StagedLoad> loads,
           mlir::Value counter, mlir::OpBuilder &b);
+
+/// Waits for the products of the last iteration that are pending in this one.
+/// Whether there are any.
+bool awaitCarried(mlir::scf::ForOp loop, mlir::OpBuilder &b);
 
 /// The next slot of a ring, i32.
 mlir::Value nextSlot(mlir::Value slot, int64_t slots, mlir::OpBuilder &b,

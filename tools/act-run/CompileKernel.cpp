@@ -123,6 +123,15 @@ Result<Kernel> run::compileKernel(const std::string &path,
   // match those of the PTX.
   if (llvm::none_of(made.source.getArgumentTypes(), llvm::IsaPred<MemRefType>))
     k.parameters = parametersOf(made.source);
+  if (k.parameters)
+    for (artifact::TensorMap &map : made.tensorMaps) {
+      simtool::Parameter p;
+      p.kind = simtool::Parameter::Map;
+      p.bytes = 128;
+      p.type = "a tensor map";
+      p.map = std::move(map);
+      k.parameters->push_back(std::move(p));
+    }
   for (int i = 0; i < 3; ++i) {
     k.grid[i] = uint32_t(made.grid[i]);
     k.block[i] = uint32_t(made.block[i]);

@@ -14,6 +14,29 @@ using simtool::Argument;
 
 namespace {
 
+/// The map of a tensor, by the driver.
+Result<runtime::TensorMap> encoded(const runtime::TiledTensor &tensor,
+                                   actrt_device device) {
+  actrt_tiled_tensor t{};
+  t.struct_size = sizeof t;
+  t.dtype = uint32_t(tensor.type);
+  t.rank = tensor.rank;
+  t.address = reinterpret_cast<void *>(tensor.address);
+  std::copy(tensor.sizes, tensor.sizes + 5, t.dims);
+  std::copy(tensor.strides, tensor.strides + 4, t.strides);
+  std::copy(tensor.box, tensor.box + 5, t.box);
+  std::copy(tensor.elementStrides, tensor.elementStrides + 5,
+            t.element_strides);
+  t.swizzle = tensor.swizzle;
+  t.l2_promotion = tensor.l2Promotion;
+  actrt_tensor_map map;
+  if (auto s = check(actrt_tensor_map_encode_tiled(device, &t, &map)); !s)
+    return s.error();
+  runtime::TensorMap out;
+  std::copy(map.bytes, map.bytes + sizeof map.bytes, out.bytes);
+  return out;
+}
+
 /// Launches the kernel once and returns how long that took.
 Result<double> launch(OpenKernel &card, const actrt_launch_shape &shape,
                       std::vector<Argument> &given) {
@@ -89,6 +112,11 @@ int run::kernelOnCard(const Options &o, const KernelOptions &given) {
     opened = card.load(kernel->ptx, 0, kernel->name);
   if (opened)
     opened = card.place(*arguments);
+  if (opened && kernel->parameters)
+    opened = simtool::addMaps(*kernel->parameters, *arguments,
+                              [&](const runtime::TiledTensor &tensor) {
+                                return encoded(tensor, card.device);
+                              });
   if (opened && kernel->parameters)
     opened =
         simtool::checkArguments(kernel->name, *kernel->parameters, *arguments);

@@ -22,6 +22,7 @@
 #include "runtime/TensorMap.h"
 #include "runtime/sim/Simulator.h"
 #include "tools/actrt-sim/CommandLine.h"
+#include <functional>
 
 namespace act::simtool {
 
@@ -53,6 +54,13 @@ Status readArray(Argument &argument);
 /// Reads the files, registers the arrays with the simulator and fills in the
 /// parameters' values.
 Status place(std::vector<Argument> &arguments, runtime::sim::Simulator &sim);
+
+/// Adds the tensor maps that a launch passes behind the arguments, once arrays
+/// have addresses.
+using EncodeMap =
+    std::function<Result<runtime::TensorMap>(const runtime::TiledTensor &)>;
+Status addMaps(const std::vector<Parameter> &parameters,
+               std::vector<Argument> &given, const EncodeMap &encode);
 
 /// Checks that each of the kernel's parameters has an argument of its kind and
 /// size, and that arrays cover what the kernel may read and write.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #ifndef ACT_TOOLS_ACTRTSIM_COMMANDLINE_H
 #define ACT_TOOLS_ACTRTSIM_COMMANDLINE_H
+#include "act/Artifact/Step.h"
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -14,7 +15,7 @@ namespace act::simtool {
 
 /// A kernel's parameter, as far as its type is known.
 struct Parameter {
-  enum Kind { Array, Pointer, Float, Integer, Unknown } kind = Unknown;
+  enum Kind { Array, Pointer, Float, Integer, Map, Unknown } kind = Unknown;
   uint64_t bytes = 8; // of the value
   std::string type;   // for messages
   /// Of an array: the bytes that are accessed, and its elements' size. Of a
@@ -24,6 +25,7 @@ struct Parameter {
   bool isWritten = false;     // as far as known
   /// Any: floats without a NumPy type, so any elements of that size will do.
   enum { Integers, Floats, Any } elements = Any;
+  artifact::TensorMap map; // Map only, which no --arg gives
 };
 
 struct CommandLine {

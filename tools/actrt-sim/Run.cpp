@@ -9,7 +9,9 @@
 #include "tools/actrt-sim/CommandLine.h"
 #include "tools/actrt-sim/Profile.h"
 #include "tools/arguments/FileKind.h"
+#include <algorithm>
 #include <cstdio>
+#include <cstring>
 
 using namespace act;
 using namespace act::simtool;
@@ -65,6 +67,7 @@ static std::string expected(const Parameter &p, const Argument &given) {
     return number && isFloat ? "" : "a float";
   case Parameter::Integer:
     return number && !isFloat ? "" : "an integer";
+  case Parameter::Map:
   case Parameter::Unknown:
     break;
   }
@@ -115,6 +118,30 @@ Status simtool::checkArguments(const std::string &kernel,
       wrong = wrongElements(p, given[i].array);
     if (!wrong.empty())
       return Error{"--arg " + given[i].text + ": " + wrong, ""};
+  }
+  return ok();
+}
+
+Status simtool::addMaps(const std::vector<Parameter> &parameters,
+                        std::vector<Argument> &given, const EncodeMap &encode) {
+  size_t own = 0;
+  while (own < parameters.size() && parameters[own].kind != Parameter::Map)
+    ++own;
+  // Otherwise checkArguments tells how many are expected.
+  for (size_t i = own; i < parameters.size() && given.size() == i; ++i) {
+    const artifact::TensorMap &map = parameters[i].map;
+    const Argument &of = given[map.argument];
+    Argument a;
+    a.kind = Argument::Map;
+    a.text = "(tensor map of " + of.text + ")";
+    uint64_t address = 0;
+    std::memcpy(&address, of.value.data(),
+                std::min<size_t>(8, of.value.size()));
+    auto made = encode(runtime::tiledTensor(map, address));
+    if (!made)
+      return Error{"--arg " + of.text + ": " + made.error().str(), ""};
+    a.value.assign(made->bytes, made->bytes + sizeof made->bytes);
+    given.push_back(std::move(a));
   }
   return ok();
 }
@@ -263,6 +290,13 @@ int simtool::run(const CommandLine &o, std::string_view ptx,
     return fail(o, request.error());
   if (auto s = place(arguments, simulator); !s)
     return fail(o, s.error());
+  if (parameters)
+    if (auto s = addMaps(*parameters, arguments,
+                         [](const runtime::TiledTensor &tensor) {
+                           return encodeTensorMap(tensor);
+                         });
+        !s)
+      return fail(o, s.error());
   // Known parameters are checked first: their errors say more.
   if (parameters)
     if (auto s = checkArguments(kernel->name, *parameters, arguments); !s)

@@ -117,6 +117,19 @@ struct Operand {
   uint64_t bytes = 0; // the launch touches [offset, offset + bytes) only
 };
 
+/// A tensor map of an argument, which a launch passes to the kernel behind its
+/// arguments: 128 bytes that tell the copy engine of sm_90 how the tensor lies.
+/// It holds the argument's address, so it is encoded when memory is bound. All
+/// lists begin with the innermost dimension.
+struct TensorMap {
+  uint32_t argument = 0;
+  uint32_t type = 0;            // the number of the CUDA driver's enumeration
+  std::vector<int64_t> sizes;   // elements
+  std::vector<int64_t> strides; // bytes; the first is an element
+  std::vector<int64_t> box;     // elements that one copy moves
+  uint32_t swizzle = 0;         // bytes: 0, 32, 64, 128
+};
+
 struct Kernel {
   std::string symbol;
   uint64_t grid = 1;

@@ -17,6 +17,9 @@ LogicalResult act::tile::lowerDot(Operation *op, ThreadBuilder &t) {
   case InstructionKind::MmaSync:
     lowerMmaSync(dot, t);
     return success();
+  case InstructionKind::Wgmma:
+    return dot.emitOpError("becomes wgmma, which runs asynchronously; "
+                           "--tile-async-dots makes a tile.dot_async of it");
   }
   llvm_unreachable("no instruction");
 }

@@ -248,16 +248,15 @@ void addByExchange(Value v, Value pointer, int64_t offset, Value when,
     t.b.setInsertionPointToStart(&branch.getThenRegion().front());
   }
   std::string at = "[$0 + " + std::to_string(offset) + "]";
-  t.inlinePtx(
-      Type(),
-      "{ .reg .pred %again; .reg .b16 %old, %new, %seen, %one; "
-      "mov.b16 %one, 0x3f80; ld.relaxed.gpu.global.b16 %old, " +
-          at + "; again_${:uid}: fma.rn.bf16 %new, %old, %one, $1; " +
-          "atom.relaxed.gpu.global.cas.b16 %seen, " + at + ", %old, %new; " +
-          "setp.ne.s16 %again, %seen, %old; mov.b16 %old, %seen; " +
-          "@%again bra again_${:uid}; }",
-      "l,h,~{memory}",
-      {pointer, t.bitsAs(t.b.getI16Type(), v)});
+  t.inlinePtx(Type(),
+              "{ .reg .pred %again; .reg .b16 %old, %new, %seen, %one; "
+              "mov.b16 %one, 0x3f80; ld.relaxed.gpu.global.b16 %old, " +
+                  at + "; again_${:uid}: fma.rn.bf16 %new, %old, %one, $1; " +
+                  "atom.relaxed.gpu.global.cas.b16 %seen, " + at +
+                  ", %old, %new; " +
+                  "setp.ne.s16 %again, %seen, %old; mov.b16 %old, %seen; " +
+                  "@%again bra again_${:uid}; }",
+              "l,h,~{memory}", {pointer, t.bitsAs(t.b.getI16Type(), v)});
 }
 
 /// `red` and not `atom`: the op has no result, so nothing waits for the old

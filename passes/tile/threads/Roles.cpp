@@ -12,9 +12,38 @@ using namespace act::tile;
 
 namespace {
 
-LogicalResult lowerRole(Region &role, Block *to, ThreadBuilder &t) {
+/// Whether one thread can do all of the role's work: copies by the copy engine.
+bool isForOneThread(Region &role) {
+  return !role.walk([](Operation *op) {
+                bool needsAll = isa<CopyAsyncOp, MbarrierArriveOp,
+                                    MbarrierArriveCopiesOp, BarrierOp>(op) ||
+                                touchesBlocks(op);
+                return needsAll ? WalkResult::interrupt()
+                                : WalkResult::advance();
+              })
+              .wasInterrupted();
+}
+
+LogicalResult lowerRole(Region &role, Block *to, int64_t registers,
+                        ThreadBuilder &t) {
   OpBuilder::InsertionGuard guard(t.b);
   t.b.setInsertionPointToStart(to);
+  ScheduleAttr schedule = getSchedule(role.getParentOp()->getParentOp());
+  const int64_t entry = schedule.getEntryRegisters(t.registersPerSm);
+  if (registers && registers != entry)
+    NVVM::SetMaxRegisterOp::create(t.b, t.loc, registers,
+                                   registers > entry
+                                       ? NVVM::SetMaxRegisterAction::increase
+                                       : NVVM::SetMaxRegisterAction::decrease);
+  if (isForOneThread(role)) {
+    LogicalResult done = success();
+    t.once([&] {
+      t.isOneThread = true;
+      done = lowerOps({role.front().begin(), role.front().end()}, t);
+      t.isOneThread = false;
+    });
+    return done;
+  }
   return lowerOps({role.front().begin(), role.front().end()}, t);
 }
 
@@ -27,16 +56,17 @@ LogicalResult lowerBoth(RolesOp op, ThreadBuilder &t) {
   {
     ThreadBuilder::Role role(t, schedule.getWarps(), schedule.getCopyWarps(),
                              2);
-    if (failed(lowerRole(op.getCopy(), branch.thenBlock(), t)))
+    if (failed(lowerRole(op.getCopy(), branch.thenBlock(),
+                         schedule.getCopyRegisters(), t)))
       return failure();
   }
   ThreadBuilder::Role role(t, 0, schedule.getWarps(), 1);
-  return lowerRole(op.getCompute(), branch.elseBlock(), t);
+  return lowerRole(op.getCompute(), branch.elseBlock(),
+                   schedule.getComputeRegisters(), t);
 }
 
 } // namespace
 
-// An mbarrier is 8 bytes, one for each slot.
 LogicalResult act::tile::lowerRoles(Operation *op, ThreadBuilder &t) {
   if (auto roles = dyn_cast<RolesOp>(op))
     return lowerBoth(roles, t);
@@ -51,13 +81,23 @@ LogicalResult act::tile::lowerRoles(Operation *op, ThreadBuilder &t) {
         NVVM::MBarrierInitOp::create(t.b, t.loc, at, t.i32(init.getArrivals()),
                                      Value());
       }
+      // The copy engine sees them only behind this fence.
+      if (t.hasTensorCopies)
+        t.inlinePtx(Type(), "fence.mbarrier_init.release.cluster;", "~{memory}",
+                    {});
     });
     return success();
   }
-  Value slot = arith::IndexCastOp::create(t.b, t.loc, t.b.getI32Type(),
-                                          t.scalar(op->getOperand(1)));
-  Value at = LLVM::GEPOp::create(t.b, t.loc, base.getType(), t.b.getI8Type(),
-                                 base, ValueRange{t.mul(slot, 8)});
+  Value at = t.mbarrier(op->getOperand(0), op->getOperand(1));
+  if (auto expect = dyn_cast<MbarrierExpectOp>(op)) {
+    t.once([&] {
+      t.inlinePtx(Type(),
+                  "mbarrier.arrive.expect_tx.shared.b64 _, [$0], " +
+                      std::to_string(expect.getBytes()) + ";",
+                  "l,~{memory}", {at});
+    });
+    return success();
+  }
   // try_wait suspends the thread for a while and needs sm_90; test_wait only
   // asks.
   if (auto wait = dyn_cast<MbarrierWaitOp>(op)) {

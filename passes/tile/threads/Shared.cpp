@@ -341,8 +341,29 @@ LogicalResult act::tile::lowerShared(Operation *op, ThreadBuilder &t) {
     t.scalars.map(alloc.getResult(), t.sharedAddress(*alloc.getOffset()));
     return success();
   }
+  if (auto view = dyn_cast<SharedViewOp>(op)) {
+    t.scalars.map(view.getResult(),
+                  slotPointer(view.getShared().getType(),
+                              t.scalar(view.getShared()), view.getSlot(), t));
+    return success();
+  }
   if (auto copy = dyn_cast<CopyAsyncOp>(op))
     return lowerCopy(copy, t);
+  if (auto copy = dyn_cast<CopyTensorOp>(op))
+    return lowerTensorCopy(copy, t);
+  if (auto store = dyn_cast<StoreTensorOp>(op))
+    return lowerTensorStore(store, t);
+  if (isa<WaitStoresOp>(op)) {
+    lowerWaitStores(t);
+    return success();
+  }
+  if (isa<FenceSharedOp>(op)) {
+    t.inlinePtx(Type(), "fence.proxy.async.shared::cta;", "~{memory}", {});
+    return success();
+  }
+  if (isa<ToSharedOp>(op))
+    return op->emitOpError("is a load that no pass has staged: "
+                           "--tile-stage-loads does");
   if (isa<CommitCopiesOp>(op)) {
     NVVM::CpAsyncCommitGroupOp::create(t.b, t.loc);
     return success();

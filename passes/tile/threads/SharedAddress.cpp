@@ -30,6 +30,25 @@ Value act::tile::slotPointer(SharedType type, Value pointer, ValueRange slot,
                 : pointer;
 }
 
+// The slot is added as a number, so that the rest is computed once.
+Value ThreadBuilder::sharedUnits(Value memory, int64_t unit) {
+  if (auto view = memory.getDefiningOp<SharedViewOp>()) {
+    Value at = sharedUnits(view.getShared(), unit);
+    SharedType type = view.getShared().getType();
+    int64_t bytes = sharedForm(type).slotBytes();
+    for (size_t d = view.getSlot().size(); d-- > 0;
+         bytes *= type.getShape()[d]) {
+      Value s = arith::IndexCastOp::create(b, loc, b.getI32Type(),
+                                           scalar(view.getSlot()[d]));
+      at = add(at, mul(s, bytes / unit));
+    }
+    return at;
+  }
+  Value address =
+      LLVM::PtrToIntOp::create(b, loc, b.getI32Type(), scalar(memory));
+  return arith::DivUIOp::create(b, loc, address, i32(unit));
+}
+
 /// A block of one dimension is one row.
 static Place placeOf(const Coordinates &c) {
   return {c.size() > 1 ? c[c.size() - 2] : 0, c.back()};

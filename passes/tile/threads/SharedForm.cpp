@@ -11,7 +11,10 @@ using layout::Shared;
 Shared act::tile::sharedForm(SharedType type) {
   // Cannot fail: the type's verifier made the same check.
   SharedLayoutAttr layout = type.getLayout();
-  return *Shared::cut(type.getShape().vec(), bytesOf(type.getElementType()),
+  std::vector<int64_t> shape = type.getShape().vec();
+  if (type.isTransposed())
+    std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
+  return *Shared::cut(std::move(shape), bytesOf(type.getElementType()),
                       layout ? layout.getSwizzle() : 0,
                       layout && layout.getPairs() ? layout::Swizzle::pairs
                                                   : layout::Swizzle::chunks);

@@ -8,7 +8,8 @@
 
 namespace act::tile {
 
-/// How the blocks of a shared type are laid out, one after the other.
+/// How the blocks of a shared type are laid out, one after the other; those of
+/// a transposed one as they are stored.
 layout::Shared sharedForm(SharedType type);
 
 /// Which thread copies which 16-byte piece of a panel, a block of [rows,

@@ -34,7 +34,7 @@ OpBuilder ThreadBuilder::atEntry() const {
 
 // Kept by type: building a layout from its attribute checks it each time.
 const act::layout::Distributed &ThreadBuilder::layoutOf(Type block) {
-  auto type = cast<RankedTensorType>(block);
+  RankedTensorType type = blockOf(block);
   auto it = layouts.find(type.getAsOpaquePointer());
   if (it == layouts.end())
     it = layouts.emplace(type.getAsOpaquePointer(), distributed(type)).first;
@@ -220,6 +220,59 @@ void ThreadBuilder::when(Value condition, function_ref<void()> body) {
   auto branch = scf::IfOp::create(b, loc, TypeRange(), condition, false);
   b.setInsertionPointToStart(&branch.getThenRegion().front());
   body();
+}
+
+void ThreadBuilder::once(function_ref<void()> body) {
+  if (isOneThread)
+    return body();
+  Value first =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                            arith::OrIOp::create(b, loc, lane, warp), i32(0));
+  when(first, body);
+}
+
+Value ThreadBuilder::sharedByte(Value address, int64_t bytes) {
+  if (bytes == 0)
+    return address;
+  return LLVM::GEPOp::create(b, loc, address.getType(), b.getI8Type(), address,
+                             ArrayRef<LLVM::GEPArg>{int32_t(bytes)});
+}
+
+Value ThreadBuilder::mbarrier(Value mbarriers, Value slot) {
+  Value base = scalar(mbarriers);
+  Value number =
+      arith::IndexCastOp::create(b, loc, b.getI32Type(), scalar(slot));
+  return LLVM::GEPOp::create(b, loc, base.getType(), b.getI8Type(), base,
+                             ValueRange{mul(number, 8)});
+}
+
+// The assembler learns from the shuffle that all lanes have the same number:
+// what is computed from it then is in uniform registers.
+Value ThreadBuilder::group() {
+  if (groupNumber)
+    return groupNumber;
+  constexpr int64_t threads = ScheduleAttr::groupThreads;
+  OpBuilder::InsertionGuard guard(b);
+  OpBuilder entry = atEntry();
+  b.setInsertionPoint(entry.getInsertionBlock(), entry.getInsertionPoint());
+  Value own = arith::DivUIOp::create(b, loc, thread, i32(threads));
+  groupNumber =
+      NVVM::ShflOp::create(b, loc, b.getI32Type(), i32(-1), own, i32(0),
+                           i32(31), NVVM::ShflKind::idx, UnitAttr());
+  entryEnd = groupNumber.getDefiningOp();
+  return groupNumber;
+}
+
+// A parameter of 128 bytes that the kernel only reads, so its address can be
+// taken where it is.
+Value ThreadBuilder::tensorMap(TensorMapAttr map) {
+  auto it = llvm::find(maps, map);
+  if (it != maps.end())
+    return mapAddresses[it - maps.begin()];
+  maps.push_back(map);
+  mapAddresses.push_back(entryEnd->getBlock()->addArgument(
+      LLVM::LLVMPointerType::get(b.getContext()), loc));
+  return mapAddresses.back();
 }
 
 Value ThreadBuilder::isZero(Value number) {

@@ -52,18 +52,29 @@ public:
   mlir::Value scalar(mlir::Value v) { return scalars.lookupOrDefault(v); }
   static bool isBlock(mlir::Value v) { return isBlock(v.getType()); }
   static bool isBlock(mlir::Type t) {
-    return llvm::isa<mlir::RankedTensorType>(t);
+    return llvm::isa<mlir::RankedTensorType, PendingType>(t);
+  }
+  /// The block, also of a pending sum.
+  static mlir::RankedTensorType blockOf(mlir::Type t) {
+    auto pending = llvm::dyn_cast<PendingType>(t);
+    return pending ? pending.getBlock() : llvm::cast<mlir::RankedTensorType>(t);
   }
   static mlir::Type element(mlir::Type t) {
-    return llvm::cast<mlir::RankedTensorType>(t).getElementType();
+    return blockOf(t).getElementType();
   }
   const layout::Distributed &layoutOf(mlir::Type block);
   int64_t registersOf(mlir::Type block) {
     return layoutOf(block).registerCount();
   }
 
+  /// Words of A that a product in flight reads.
+  llvm::DenseMap<mlir::Operation *, Registers> readByProduct;
+
   /// On sm_90 the hardware suspends a warp that waits at an mbarrier.
   bool sleepsAtMbarriers = false;
+  int64_t registersPerSm = 65536;
+  /// The number of the warp's group, the same in all its lanes.
+  mlir::Value group();
 
   /// The program's numbers along x and y if the schedule has a raster; null:
   /// the hardware's block numbers.
@@ -106,6 +117,18 @@ public:
   mlir::Value scratch(int64_t bytes);
   mlir::Value sharedAddress(int64_t offset);
   void barrier(); ///< of the role's warps, where there are roles
+  /// The address of a block in shared memory as a number, divided by `unit`. An
+  /// address of shared memory has 18 bits.
+  mlir::Value sharedUnits(mlir::Value memory, int64_t unit);
+  /// `address` and so many bytes.
+  mlir::Value sharedByte(mlir::Value address, int64_t bytes);
+  /// The address of an mbarrier among several of 8 bytes, at an index.
+  mlir::Value mbarrier(mlir::Value mbarriers, mlir::Value slot);
+  /// The kernel copies by tensor maps, which see shared memory their own way.
+  bool hasTensorCopies = false;
+  /// The address of a tensor map, a parameter behind the kernel's own.
+  mlir::Value tensorMap(TensorMapAttr map);
+  llvm::ArrayRef<TensorMapAttr> tensorMaps() const { return maps; }
   /// Loop bodies repeat, so earlier code may run after later code.
   void enterLoop() { scratchUsed = true; }
 
@@ -124,6 +147,10 @@ public:
   mlir::Value inlinePtx(mlir::Type result, llvm::StringRef text,
                         llvm::StringRef constraints, mlir::ValueRange operands);
 
+  /// Builds `body` for one thread of the role.
+  void once(llvm::function_ref<void()> body);
+  /// While it is set, all code is for that thread.
+  bool isOneThread = false;
   /// Builds `body` under a condition.
   void when(mlir::Value condition, llvm::function_ref<void()> body);
   mlir::Value isZero(mlir::Value number);
@@ -139,8 +166,10 @@ private:
   llvm::DenseMap<mlir::Value, Registers> blocks;
   std::map<const void *, layout::Distributed> layouts;
   std::map<std::pair<const void *, unsigned>, mlir::Value> bases;
+  llvm::SmallVector<TensorMapAttr> maps;
+  llvm::SmallVector<mlir::Value> mapAddresses;
   std::map<std::tuple<const void *, int64_t, int64_t>, mlir::Value> digits;
-  mlir::Value sharedBase;
+  mlir::Value sharedBase, groupNumber;
   bool scratchUsed = false;
   int64_t barrierId = 0;
 };
@@ -170,6 +199,10 @@ mlir::LogicalResult lowerShape(mlir::Operation *op, ThreadBuilder &t);
 mlir::LogicalResult lowerReduce(mlir::Operation *op, ThreadBuilder &t);
 mlir::LogicalResult lowerDot(mlir::Operation *op, ThreadBuilder &t);
 void lowerMmaSync(DotOp op, ThreadBuilder &t); // a dot with that instruction
+mlir::LogicalResult lowerAsyncDot(mlir::Operation *op, ThreadBuilder &t);
+mlir::LogicalResult lowerTensorCopy(CopyTensorOp op, ThreadBuilder &t);
+mlir::LogicalResult lowerTensorStore(StoreTensorOp op, ThreadBuilder &t);
+void lowerWaitStores(ThreadBuilder &t);
 mlir::LogicalResult lowerDebug(mlir::Operation *op, ThreadBuilder &t);
 mlir::LogicalResult lowerShared(mlir::Operation *op, ThreadBuilder &t);
 mlir::LogicalResult lowerTurn(mlir::Operation *op, ThreadBuilder &t);

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Dots that become wgmma, as products that run beside other work. Operands come
+// from shared memory: loads by a ring, which is made later, computed blocks by
+// a store. A stays in registers if it is computed.
+//
+//     %r = tile.dot %a, %b, %acc        %s = tile.to_shared %x, for %b and %a
+//                                       %0 = tile.begin_dot %acc
+//                                       %1 = tile.dot_async %a, %s, %0
+//                                       %r = tile.dot_result %1
+//
+// Sums that are only added to stay pending, from one product to the next and
+// from one iteration of a loop to the next.
+#include "passes/tile/Layouts.h"
+#include "passes/tile/Passes.h"
+#include "passes/tile/StagedLoads.h"
+#include "passes/tile/threads/SharedForm.h"
+
+namespace act::tile {
+#define GEN_PASS_DEF_ASYNCDOTSPASS
+#include "passes/tile/Passes.h.inc"
+} // namespace act::tile
+
+using namespace mlir;
+using namespace act::tile;
+
+namespace {
+
+/// An operand before the conversion to the fragment's layout, and whether it is
+/// transposed on the way.
+struct Source {
+  Value block;
+  bool isTransposed;
+};
+
+Source sourceOf(Value operand) {
+  if (auto conversion = operand.getDefiningOp<ConvertLayoutOp>())
+    operand = conversion.getInput();
+  if (auto trans = operand.getDefiningOp<TransOp>())
+    return {trans.getInput(), true};
+  return {operand, false};
+}
+
+/// The block in `memory`, its dimensions swapped where the operand's are.
+Value viewOf(Value memory, const Source &source, OpBuilder &b, Location loc) {
+  if (!source.isTransposed)
+    return memory;
+  auto type = cast<SharedType>(memory.getType());
+  ArrayRef<int64_t> shape = type.getShape();
+  SharedLayoutAttr layout = type.getLayout();
+  auto swapped = SharedType::get(
+      {shape[1], shape[0]}, type.getElementType(),
+      SharedLayoutAttr::get(b.getContext(), layout.getSwizzle(),
+                            layout.getPairs(), /*transposed=*/true));
+  return SharedViewOp::create(b, loc, swapped, memory, ValueRange());
+}
+
+/// The memory of a block that is loaded only to be multiplied.
+Value staged(const Source &source, OpBuilder &b, Location loc) {
+  auto type = swizzledMemory(cast<RankedTensorType>(source.block.getType()));
+  return viewOf(ToSharedOp::create(b, loc, type, source.block), source, b, loc);
+}
+
+/// A computed block, stored for the asynchronous product to read.
+Value stored(const Source &source, OpBuilder &b, Location loc) {
+  auto type = swizzledMemory(cast<RankedTensorType>(source.block.getType()));
+  Value memory = AllocSharedOp::create(b, loc, type, IntegerAttr());
+  StoreSharedOp::create(b, loc, source.block, memory, ValueRange());
+  FenceSharedOp::create(b, loc);
+  BarrierOp::create(b, loc);
+  return viewOf(memory, source, b, loc);
+}
+
+void makeAsync(DotOp dot) {
+  OpBuilder b(dot);
+  Location loc = dot.getLoc();
+  Source a = sourceOf(dot.getA()), n = sourceOf(dot.getB());
+  Value first = isStaged(a.block) ? staged(a, b, loc) : dot.getA();
+  Value second = isStaged(n.block) ? staged(n, b, loc) : stored(n, b, loc);
+  Value acc =
+      BeginDotOp::create(b, loc, PendingType::get(dot.getType()), dot.getAcc());
+  Value sum = DotAsyncOp::create(b, loc, acc.getType(), first, second, acc,
+                                 dot.getInstructionAttr());
+  dot.replaceAllUsesWith(
+      DotResultOp::create(b, loc, dot.getType(), sum).getResult());
+  Value factors[] = {dot.getA(), dot.getB()};
+  dot.erase();
+  for (Value factor : factors)
+    if (auto conversion = factor.getDefiningOp<ConvertLayoutOp>();
+        conversion && conversion->use_empty())
+      conversion.erase();
+}
+
+/// The sum goes on pending to the product that adds to it next, if nothing else
+/// reads it.
+void chain(BeginDotOp begin) {
+  auto result = begin.getBlock().getDefiningOp<DotResultOp>();
+  if (!result || !result->hasOneUse() ||
+      result->getBlock() != begin->getBlock())
+    return;
+  begin.replaceAllUsesWith(result.getPending());
+  begin.erase();
+  result.erase();
+}
+
+/// The operands of a product that may run on while others begin are in shared
+/// memory: registers are needed again before.
+bool mayRunOn(DotAsyncOp dot) { return isa<SharedType>(dot.getA().getType()); }
+
+/// Whether the loop's body only adds products to the carried block: from
+/// `begin`, its one reader, to the yielded `result`.
+bool onlyAdds(BeginDotOp begin, DotResultOp result) {
+  Value v = result.getPending();
+  while (auto dot = v.getDefiningOp<DotAsyncOp>()) {
+    if (!mayRunOn(dot) || dot->getBlock() != begin->getBlock())
+      return false;
+    v = dot.getAcc();
+  }
+  return v == begin.getResult();
+}
+
+/// Lets a loop carry pending sums in place of blocks.
+void carry(scf::ForOp loop) {
+  for (unsigned i = 0; i < loop.getNumRegionIterArgs(); ++i) {
+    BlockArgument carried = loop.getRegionIterArg(i);
+    Operation *yield = loop.getBody()->getTerminator();
+    auto result = yield->getOperand(i).getDefiningOp<DotResultOp>();
+    auto begin = carried.hasOneUse()
+                     ? dyn_cast<BeginDotOp>(*carried.getUsers().begin())
+                     : BeginDotOp();
+    if (!result || !begin || !result->hasOneUse() || !onlyAdds(begin, result))
+      continue;
+    IRRewriter b(loop);
+    Location loc = result.getLoc();
+    Value init =
+        BeginDotOp::create(b, loc, begin.getType(), loop.getInitArgs()[i]);
+    Value pending = result.getPending();
+    auto replaced = loop.replaceWithAdditionalYields(
+        b, {init}, /*replaceInitOperandUsesInLoop=*/false,
+        [&](OpBuilder &, Location, ArrayRef<BlockArgument>) {
+          return SmallVector<Value>{pending};
+        });
+    loop = cast<scf::ForOp>(replaced->getOperation());
+    begin.replaceAllUsesWith(Value(loop.getRegionIterArgs().back()));
+    begin.erase();
+    // What was carried stays as it is; canonicalisation drops it.
+    loop.getBody()->getTerminator()->setOperand(i, loop.getRegionIterArg(i));
+    result.erase();
+    b.setInsertionPointAfter(loop);
+    Value sum = DotResultOp::create(
+        b, loc, cast<PendingType>(pending.getType()).getBlock(),
+        loop.getResults().back());
+    loop.getResult(i).replaceAllUsesWith(sum);
+  }
+}
+
+struct AsyncDots : act::tile::impl::AsyncDotsPassBase<AsyncDots> {
+  void runOnOperation() override {
+    SmallVector<DotOp> dots;
+    getOperation()->walk([&](DotOp dot) {
+      InstructionAttr chosen = dot.getInstructionAttr();
+      if (chosen && chosen.getKind() == InstructionKind::Wgmma)
+        dots.push_back(dot);
+    });
+    llvm::for_each(dots, makeAsync);
+    getOperation()->walk([](BeginDotOp begin) { chain(begin); });
+    SmallVector<scf::ForOp> loops;
+    getOperation()->walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    // Inner loops first: an outer one then carries what they leave pending.
+    llvm::for_each(loops, carry);
+  }
+};
+
+} // namespace

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stores of products' sums by tensor maps. A fragment would take many small
+// accesses; by way of shared memory each warp stores its own rows, and waits
+// for no other.
+//
+//     %w = tile.convert_layout %r          %s = tile.alloc_shared
+//     tile.store %w, %v[%i : 128, ..]      tile.store_tensor %r, %v[%i : 128,
+//     ..] by %s
+//                                          tile.wait_stores %s
+#include "act/Layout/Mma.h"
+#include "act/Layout/Shared.h"
+#include "passes/tile/KnownTarget.h"
+#include "passes/tile/Layouts.h"
+#include "passes/tile/Passes.h"
+
+namespace act::tile {
+#define GEN_PASS_DEF_STAGESTORESPASS
+#include "passes/tile/Passes.h.inc"
+} // namespace act::tile
+
+using namespace mlir;
+using namespace act::tile;
+
+namespace {
+
+/// Rows that a warp stores at a time, and pieces of shared memory that it has.
+constexpr int64_t rows = 16, pieces = 2;
+
+/// The block that the store converts, if each warp holds whole rows of it as a
+/// product's sum; else null.
+Value sumOf(StoreOp store, int64_t warps) {
+  auto conversion = store.getValue().getDefiningOp<ConvertLayoutOp>();
+  if (!conversion)
+    return {};
+  auto type = cast<RankedTensorType>(conversion.getInput().getType());
+  if (type.getRank() != 2 || type.getElementTypeBitWidth() != 16)
+    return {};
+  auto sum = act::layout::mmaAccumulator(type.getShape().vec(), warps, 1);
+  return sum && *sum == distributed(type) ? conversion.getInput() : Value();
+}
+
+void stage(StoreOp store, Value sum, int64_t warps) {
+  auto type = cast<RankedTensorType>(sum.getType());
+  int64_t bytes = bytesOf(type.getElementType()),
+          width = act::layout::Shared::evenWidth(type.getDimSize(1) * bytes);
+  if (width < 32 || !tensorMapFault(store).empty())
+    return;
+  OpBuilder b(store);
+  Location loc = store.getLoc();
+  auto memory = SharedType::get({warps, pieces, rows, width / bytes},
+                                type.getElementType(),
+                                SharedLayoutAttr::get(b.getContext(), width));
+  Value shared = AllocSharedOp::create(b, loc, memory, IntegerAttr());
+  StoreTensorOp::create(b, loc, sum, store.getView(), store.getIndices(),
+                        shared, store.getExtents());
+  store.erase();
+  // Other memory may take this one's place.
+  b.setInsertionPoint(shared.getParentBlock()->getTerminator());
+  WaitStoresOp::create(b, loc, shared);
+}
+
+struct StageStores : act::tile::impl::StageStoresPassBase<StageStores> {
+  using StageStoresPassBase::StageStoresPassBase;
+
+  void runOnOperation() override {
+    auto gpu = knownTarget(target, &getContext());
+    if (failed(gpu))
+      return signalPassFailure();
+    if (!(*gpu)->features.bulkCopies)
+      return;
+    getOperation()->walk([](gpu::GPUFuncOp kernel) {
+      ScheduleAttr schedule = getSchedule(kernel);
+      if (!kernel.isKernel() || !schedule.getInGroups())
+        return;
+      SmallVector<StoreOp> stores;
+      kernel.walk([&](StoreOp store) { stores.push_back(store); });
+      for (StoreOp store : stores)
+        if (Value sum = sumOf(store, schedule.getWarps()))
+          stage(store, sum, schedule.getWarps());
+    });
+  }
+};
+
+} // namespace

@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""warp-groups-run.py FOLDER [SEED ...]: kernels for warp groups on the simulator, sm_90a, with
+all checks, in the orders that the seeds draw (default 0).
+
+Products with either order of each operand's dimensions, from views whose ends no block meets;
+computed operands; block widths that are no powers of two; with and without a role that
+copies, and registers for the roles; a chain of two products, as in attention. The same
+kernels run on the host. Numbers are small integers, so sums are exact in any order."""
+import dataclasses
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+
+
+@dataclasses.dataclass
+class Product:
+    name: str
+    schedule: str
+    m: int = 128
+    n: int = 128
+    k: int = 64  # of a block
+    size: tuple = (200, 264, 152)  # rows, columns, depth
+    element: str = "bf16"
+    a_transposed: bool = False
+    b_transposed: bool = False
+    computed: str = ""  # operands that are doubled before: "a", "b"
+    result: str = ""  # its type where it is not the element
+    wgmma: bool = True
+
+
+ROLES = "groups = 2, stages = 3, roles = {copy = 4 at 40, compute at 232}"
+PRODUCTS = [
+    Product("roles", ROLES),
+    Product("one copying warp", "groups = 2, stages = 3, roles = {copy = 1}"),
+    Product("no roles", "groups = 2, stages = 3"),
+    Product("one stage", "groups = 2, stages = 1, roles = {copy = 1}"),
+    Product("one group", "groups = 1, stages = 2, roles = {copy = 1}", m=64),
+    Product("two parts of 64 rows", "groups = 1, stages = 2", m=128, n=64),
+    Product("three groups", "groups = 3, stages = 2, roles = {copy = 4 at 32, compute at 160}", m=192, n=80, k=32),
+    Product("a by k", ROLES, a_transposed=True),
+    Product("b by n", ROLES, b_transposed=True, element="f16"),
+    Product("both", ROLES, a_transposed=True, b_transposed=True, n=96),
+    Product("96 columns", ROLES, n=96),
+    Product("80 columns", ROLES, n=80, b_transposed=True),
+    Product("176 columns", ROLES, n=176),
+    Product("40 columns by n", ROLES, n=40, b_transposed=True, size=(200, 120, 160)),
+    Product("320 columns", "groups = 1, stages = 2, roles = {copy = 1}", m=64, n=320, size=(128, 640, 96)),
+    Product("40 columns by k", ROLES, n=40, size=(200, 120, 160), wgmma=False),
+    Product("48 of k", ROLES, k=48, size=(128, 128, 144)),
+    Product("computed a", ROLES, computed="a"),
+    Product("computed b", "groups = 2, stages = 2", computed="b"),
+    Product("both computed", "groups = 2, stages = 2", computed="ab", b_transposed=True),
+    Product("f32 result", "groups = 2, stages = 2, roles = {copy = 1}", n=64, result="f32"),
+    Product("rows not of 16 bytes", "groups = 2, stages = 2", size=(200, 131, 75)),
+    Product("f32", "groups = 2, stages = 2, roles = {copy = 1}", element="f32", n=64, k=32, wgmma=False),
+]
+
+
+def text(p):
+    rows, columns, depth = p.size
+    t, out = p.element, p.result or p.element
+    shapes = {"a": (depth, rows) if p.a_transposed else (rows, depth),
+              "b": (columns, depth) if p.b_transposed else (depth, columns)}
+    views = {x: f"!tile.view<{r}x{c}x{t}>" for x, (r, c) in shapes.items()}
+    lines = []
+    for x, (first, second), (extent, other), transposed in (
+            ("a", ("%i", "%l"), (p.m, p.k), p.a_transposed), ("b", ("%l", "%j"), (p.k, p.n), p.b_transposed)):
+        value = f"%{x}0"
+        if transposed:
+            lines.append(f"{value} = tile.load %{x}[{second} : {other}, {first} : {extent}] : {views[x]}")
+        else:
+            lines.append(f"{value} = tile.load %{x}[{first} : {extent}, {second} : {other}] : {views[x]}")
+        block = f"tensor<{other}x{extent}x{t}>" if transposed else f"tensor<{extent}x{other}x{t}>"
+        if x in p.computed:
+            lines.append(f"%{x}1 = arith.addf {value}, {value} : {block}")
+            value = f"%{x}1"
+        if transposed:
+            lines.append(f"%{x}2 = tile.trans {value} : {block}")
+            value = f"%{x}2"
+        lines.append(f"// {x} is {value}")
+    a, b = (next(line for line in lines if line.startswith(f"// {x} is ")).split()[-1] for x in "ab")
+    store, narrowed = "%sum", ""
+    if out != "f32":
+        store, narrowed = "%r", f"%r = arith.truncf %sum : tensor<{p.m}x{p.n}xf32> to tensor<{p.m}x{p.n}x{out}>"
+    body = "\n      ".join(lines)
+    grid = (-(-rows // p.m), -(-columns // p.n))
+    return f"""gpu.module @kernels {{
+  gpu.func @product(%a: {views["a"]}, %b: {views["b"]}, %c: !tile.view<{rows}x{columns}x{out}>)
+      kernel attributes {{tile.grid = array<i64: {grid[0]}, {grid[1]}, 1>, tile.schedule = #tile.schedule<{p.schedule}>}} {{
+    %c0 = arith.constant 0 : index
+    %step = arith.constant {p.k} : index
+    %m = arith.constant {p.m} : index
+    %n = arith.constant {p.n} : index
+    %end = arith.constant {depth} : index
+    %x = tile.program_id x
+    %y = tile.program_id y
+    %i = arith.muli %x, %m : index
+    %j = arith.muli %y, %n : index
+    %zero = arith.constant dense<0.0> : tensor<{p.m}x{p.n}xf32>
+    %sum = scf.for %l = %c0 to %end step %step iter_args(%acc = %zero) -> (tensor<{p.m}x{p.n}xf32>) {{
+      {body}
+      %d = tile.dot {a}, {b}, %acc : tensor<{p.m}x{p.k}x{t}>, tensor<{p.k}x{p.n}x{t}> -> tensor<{p.m}x{p.n}xf32>
+      scf.yield %d : tensor<{p.m}x{p.n}xf32>
+    }}
+    {narrowed}
+    tile.store {store}, %c[%i : {p.m}, %j : {p.n}] : !tile.view<{rows}x{columns}x{out}>
+    gpu.return
+  }}
+}}
+""", shapes
+
+
+# out = (q k^T) v, over 256 keys in blocks of 64
+CHAIN = """gpu.module @kernels {{
+  gpu.func @chain(%q: !tile.view<128x64xbf16>, %k: !tile.view<256x64xbf16>, %v: !tile.view<256x64xbf16>, %o: !tile.view<128x64xbf16>)
+      kernel attributes {{tile.grid = array<i64: 1, 1, 1>, tile.schedule = #tile.schedule<{schedule}>}} {{
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %end = arith.constant 256 : index
+    %zero = arith.constant dense<0.0> : tensor<128x64xf32>
+    %Q = tile.load %q[%c0 : 128, %c0 : 64] : !tile.view<128x64xbf16>
+    %sum = scf.for %j = %c0 to %end step %c64 iter_args(%acc = %zero) -> (tensor<128x64xf32>) {{
+      %K = tile.load %k[%j : 64, %c0 : 64] : !tile.view<256x64xbf16>
+      %Kt = tile.trans %K : tensor<64x64xbf16>
+      %s = tile.dot %Q, %Kt, %zero : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
+      %p = arith.truncf %s : tensor<128x64xf32> to tensor<128x64xbf16>
+      %V = tile.load %v[%j : 64, %c0 : 64] : !tile.view<256x64xbf16>
+      %d = tile.dot %p, %V, %acc : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
+      scf.yield %d : tensor<128x64xf32>
+    }}
+    %r = arith.truncf %sum : tensor<128x64xf32> to tensor<128x64xbf16>
+    tile.store %r, %o[%c0 : 128, %c0 : 64] : !tile.view<128x64xbf16>
+    gpu.return
+  }}
+}}
+"""
+rng = np.random.default_rng(7)
+
+
+def bits(x, element):
+    if element == "bf16":
+        return (x.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    return x.astype({"f16": np.float16, "f32": np.float32}[element])
+
+
+def numbers(array, element):
+    return (array.astype(np.uint32) << 16).view(np.float32) if element == "bf16" else array.astype(np.float32)
+
+
+def run(name, source, arrays, want, element, seeds, wgmma=True):
+    """The devices on which the kernel gave something else than `want`."""
+    kernel = folder / "kernel.mlir"
+    kernel.write_text(source)
+    args = []
+    for x, array in arrays.items():
+        np.save(folder / f"{x}.npy", bits(array, ARRAYS[x]))
+        args += ["--arg", f"in:{folder / x}.npy"]
+    out = folder / "out.npy"
+    args += ["--arg", f"out:{element}[{want.shape[0]},{want.shape[1]}]:{out}"]
+    wrong = []
+    for device in [("sim", "--seed", str(s)) for s in seeds] + [("host",)]:
+        out.unlink(missing_ok=True)
+        done = subprocess.run(["act-run", "kernel", kernel, "--target", "sm_90a", "--cache-dir", "none", "--json", "--device",
+                               *device, *args], capture_output=True, text=True)
+        same = done.returncode == 0 and np.array_equal(numbers(np.load(out), element), want)
+        if not same:
+            wrong.append(f"{name}, {' '.join(device)}: {done.stderr[:500] or 'wrong'}")
+    for old in (folder / "ptx").glob("*.ptx"):
+        old.unlink()
+    ptx = subprocess.run(["act-opt", kernel, f"--emit-ptx=dir={folder / 'ptx'} target=sm_90a cache-dir=none", "-o", "/dev/null"],
+                         capture_output=True, text=True)
+    code = "".join(f.read_text() for f in (folder / "ptx").glob("*.ptx"))
+    if ptx.returncode or ("wgmma.mma_async" in code) != wgmma:
+        wrong.append(f"{name}: {'no' if wgmma else 'unexpected'} wgmma {ptx.stderr}")
+    return wrong
+
+
+folder = pathlib.Path(sys.argv[1])
+folder.mkdir(parents=True, exist_ok=True)
+seeds = [int(s) for s in sys.argv[2:]] or [0]
+wrong = []
+for p in PRODUCTS:
+    source, shapes = text(p)
+    ARRAYS = {x: p.element for x in shapes}
+    arrays = {x: rng.integers(-2, 3, shape).astype(np.float64) for x, shape in shapes.items()}
+    a, b = (arrays[x].T if t else arrays[x] for x, t in (("a", p.a_transposed), ("b", p.b_transposed)))
+    want = a @ b * 2 ** len(p.computed)
+    out = p.result or p.element
+    wrong += run(p.name, source, arrays, numbers(bits(want, out), out), out, seeds, p.wgmma)
+for schedule in ("groups = 2, stages = 2", "groups = 2, stages = 2, roles = {copy = 1}",
+                 "groups = 1, stages = 3, roles = {copy = 4 at 24, compute at 232}"):
+    ARRAYS = dict.fromkeys("qkv", "bf16")
+    arrays = {x: rng.integers(-1, 2, (128 if x == "q" else 256, 64)).astype(np.float64) * (rng.random((1, 64)) < 0.1)
+              for x in "qkv"}
+    want = arrays["q"] @ arrays["k"].T @ arrays["v"]
+    wrong += run(f"chain, {schedule}", CHAIN.format(schedule=schedule), arrays, want.astype(np.float32), "bf16", seeds)
+print("\n".join(wrong) or f"{len(PRODUCTS) + 3} kernels: the same numbers on the simulator and on the host")
+sys.exit(len(wrong) > 0)
