@@ -47,16 +47,33 @@ struct Decoder {
     if (!t)
       return out;
     out.dtype = static_cast<DType>(t->dtype());
-    if (auto *shape = t->shape(); shape && takeAligned(shape, 8))
-      for (uint32_t i = 0; i < shape->size(); ++i)
-        out.shape.push_back(shape->Get(i));
+    decode(t->shape(), out.shape);
     out.blockSize = t->block_size();
     return out;
   }
 
+  void decode(const flatbuffers::Vector<int64_t> *numbers,
+              std::vector<int64_t> &out) {
+    if (numbers && takeAligned(numbers, 8))
+      for (uint32_t i = 0; i < numbers->size(); ++i)
+        out.push_back(numbers->Get(i));
+  }
+  TensorMap decode(const fbs::TensorMap *m) {
+    TensorMap out;
+    out.argument = m->argument();
+    out.type = m->type();
+    decode(m->sizes(), out.sizes);
+    decode(m->strides(), out.strides);
+    decode(m->box(), out.box);
+    out.swizzle = m->swizzle();
+    return out;
+  }
+
   Kernel decode(const fbs::Kernel *k) {
-    return {decode(k->symbol()), k->grid(),    k->scratch_bytes(),
-            k->threads(),        k->cluster(), k->shared_bytes()};
+    Kernel out{decode(k->symbol()), k->grid(),    k->scratch_bytes(),
+               k->threads(),        k->cluster(), k->shared_bytes()};
+    decodeAll(k->tensor_maps(), out.tensorMaps);
+    return out;
   }
   Parameter decode(const fbs::Parameter *p) {
     Parameter out{decode(p->name()), decode(p->type()), p->frozen(),
@@ -134,9 +151,10 @@ static Result<Step> decodeAligned(const uint8_t *data, size_t bytes) {
   if (!fbs::VerifyStepBuffer(verifier))
     return Error{"the artifact is damaged: its tables do not verify", ""};
   const fbs::Step *s = fbs::GetStep(data);
-  if (s->format() != formatNumber)
+  if (s->format() < firstFormat || s->format() > formatNumber)
     return Error{"the artifact has format " + std::to_string(s->format()) +
-                     ", but this reader supports format " +
+                     ", but this reader supports formats " +
+                     std::to_string(firstFormat) + " to " +
                      std::to_string(formatNumber),
                  ""};
   if (s->size() != bytes)

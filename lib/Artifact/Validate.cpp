@@ -104,11 +104,64 @@ private:
     return ok();
   }
 
+  /// What cuTensorMapEncodeTiled of the CUDA driver takes, so that binding
+  /// memory cannot fail for another reason than its address.
+  Status map(const TensorMap &m) {
+    static constexpr uint32_t bytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
+    const size_t rank = m.sizes.size();
+    if (m.type >= std::size(bytes) || rank < 1 || rank > 5 ||
+        m.strides.size() != rank || m.box.size() != rank)
+      return error("a tensor map of type " + std::to_string(m.type) + " and " +
+                   std::to_string(rank) + " dimensions");
+    const int64_t element = bytes[m.type];
+    for (size_t i = 0; i < rank; ++i) {
+      const bool hasStride = i == 0
+                                 ? m.strides[i] == element
+                                 : m.strides[i] > 0 && m.strides[i] % 16 == 0 &&
+                                       m.strides[i] < int64_t{1} << 40;
+      if (m.sizes[i] < 1 || m.sizes[i] > int64_t{1} << 32 || !hasStride ||
+          m.box[i] < 1 || m.box[i] > 256)
+        return error("a tensor map with dimension " + std::to_string(i) +
+                     " of size " + std::to_string(m.sizes[i]) + ", stride " +
+                     std::to_string(m.strides[i]) + " and box " +
+                     std::to_string(m.box[i]));
+    }
+    if ((m.swizzle && m.swizzle != 32 && m.swizzle != 64 && m.swizzle != 128) ||
+        m.box[0] * element % 16 ||
+        (m.swizzle && m.box[0] * element > int64_t(m.swizzle)))
+      return error("a tensor map with a box of " +
+                   std::to_string(m.box[0] * element) +
+                   " bytes and a swizzle of " + std::to_string(m.swizzle));
+    return ok();
+  }
+  /// Bytes from the tensor's first element to the end of its last one.
+  static uint64_t reach(const TensorMap &m) {
+    uint64_t end = uint64_t(m.strides[0]);
+    for (size_t i = 0; i < m.sizes.size(); ++i) {
+      uint64_t step;
+      if (__builtin_mul_overflow(uint64_t(m.sizes[i] - 1),
+                                 uint64_t(m.strides[i]), &step) ||
+          __builtin_add_overflow(end, step, &end))
+        return UINT64_MAX;
+    }
+    return end;
+  }
+
   Status shape(const Kernel &k) {
+    for (const TensorMap &m : k.tensorMaps)
+      if (auto s = map(m); !s)
+        return error("kernel " + quoted(k.symbol) + " has " +
+                     s.error().message);
+    if (k.tensorMaps.size() > maxTensorMaps)
+      return error("kernel " + quoted(k.symbol) + " has " +
+                   std::to_string(k.tensorMaps.size()) +
+                   " tensor maps, at most " + std::to_string(maxTensorMaps) +
+                   " are allowed");
     if (step.device == "host")
-      return k.threads || k.cluster || k.sharedBytes
+      return k.threads || k.cluster || k.sharedBytes || !k.tensorMaps.empty()
                  ? error("kernel " + quoted(k.symbol) +
-                         " specifies threads, a cluster or shared memory, "
+                         " specifies threads, a cluster, shared memory or "
+                         "tensor maps, "
                          "which the host does not have")
                  : ok();
     if (k.scratchBytes > 0)
@@ -245,6 +298,18 @@ private:
       if (!s)
         return error("argument " + std::to_string(i) + ": " +
                      s.error().message);
+    }
+    for (const TensorMap &m : step.kernels[l.kernel].tensorMaps) {
+      if (m.argument >= l.args.size())
+        return error("a tensor map of argument " + std::to_string(m.argument) +
+                     " of " + std::to_string(l.args.size()));
+      const Operand &o = l.args[m.argument];
+      if (o.space == Space::Scalar || o.space == Space::Immediate ||
+          reach(m) > o.bytes)
+        return error("a tensor map that reaches byte " +
+                     std::to_string(reach(m)) + " of argument " +
+                     std::to_string(m.argument) + ", which has " +
+                     std::to_string(o.bytes));
     }
     return ok();
   }

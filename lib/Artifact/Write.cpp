@@ -42,9 +42,11 @@ static Offset<fbs::Scalar> encode(FlatBufferBuilder &b, const Scalar &s) {
                            static_cast<uint8_t>(s.dtype));
 }
 
-static Offset<fbs::Kernel> encode(FlatBufferBuilder &b, const Kernel &k) {
-  return fbs::CreateKernel(b, b.CreateString(k.symbol), k.grid, k.scratchBytes,
-                           k.threads, k.cluster, k.sharedBytes);
+static Offset<fbs::TensorMap> encode(FlatBufferBuilder &b, const TensorMap &m) {
+  auto sizes = b.CreateVector(m.sizes), strides = b.CreateVector(m.strides),
+       box = b.CreateVector(m.box);
+  return fbs::CreateTensorMap(b, m.argument, m.type, sizes, strides, box,
+                              m.swizzle);
 }
 
 static Offset<fbs::Launch> encode(FlatBufferBuilder &b, const Launch &l) {
@@ -63,6 +65,7 @@ static Offset<fbs::Buffer> encode(FlatBufferBuilder &b, const Buffer &f) {
 }
 
 static Offset<fbs::Function> encode(FlatBufferBuilder &b, const Function &f);
+static Offset<fbs::Kernel> encode(FlatBufferBuilder &b, const Kernel &k);
 
 template <typename T, typename F>
 static Offset<flatbuffers::Vector<Offset<F>>>
@@ -72,6 +75,15 @@ encodeAll(FlatBufferBuilder &b, const std::vector<T> &items) {
   for (const T &item : items)
     offsets.push_back(encode(b, item));
   return b.CreateVector(offsets);
+}
+
+static Offset<fbs::Kernel> encode(FlatBufferBuilder &b, const Kernel &k) {
+  auto symbol = b.CreateString(k.symbol);
+  Offset<flatbuffers::Vector<Offset<fbs::TensorMap>>> maps;
+  if (!k.tensorMaps.empty())
+    maps = encodeAll<TensorMap, fbs::TensorMap>(b, k.tensorMaps);
+  return fbs::CreateKernel(b, symbol, k.grid, k.scratchBytes, k.threads,
+                           k.cluster, k.sharedBytes, maps);
 }
 
 static Offset<fbs::Function> encode(FlatBufferBuilder &b, const Function &f) {
@@ -105,9 +117,13 @@ Result<std::vector<uint8_t>> artifact::write(const Step &step) {
   auto scalars = encodeAll<Scalar, fbs::Scalar>(b, step.scalars);
   auto functions = encodeAll<Function, fbs::Function>(b, step.functions);
   auto report = b.CreateString(step.report);
+  uint32_t format = firstFormat;
+  for (const Kernel &k : step.kernels)
+    if (!k.tensorMaps.empty())
+      format = formatNumber;
   b.ForceVectorAlignment(step.code.size(), 1, 16);
   auto code = b.CreateVector(step.code);
-  b.Finish(fbs::CreateStep(b, formatNumber, /*size=*/1, model, device, target,
+  b.Finish(fbs::CreateStep(b, format, /*size=*/1, model, device, target,
                            optimizer, step.microBatches, step.vocabulary,
                            step.maxPositions, step.predictsNext, kernels,
                            parameters, states, scalars, functions, report, code,

@@ -215,6 +215,7 @@ LogicalResult Emitter::gpuCode() {
     to.grid = x;
     to.threads = made.block[0];
     to.sharedBytes = made.sharedBytes;
+    to.tensorMaps = made.tensorMaps;
     texts.push_back({made.name, made.ptx});
   }
   auto joined = tile::joinPtx(texts);

@@ -65,6 +65,9 @@ bool Joiner::fits() {
     auto block = blockSize(kernel);
     auto bytes = sharedBytes(kernel);
     auto [x, y, z] = gridSize(kernel);
+    // A launch passes tensor maps behind all arguments.
+    if (kernel->hasAttr(tensorMapsName))
+      return false;
     if (failed(block) || failed(bytes) || *block != *first || x < 1 || y != 1 ||
         z != 1 || part.times > (mostPrograms - programs) / x)
       return false;

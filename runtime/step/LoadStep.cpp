@@ -229,6 +229,17 @@ static LaunchShape shapeOf(const artifact::Kernel &k) {
   return shape;
 }
 
+/// A map holds the address of its tensor.
+Status LoadedStep::encode(Prepared &p, size_t i) {
+  const Mapped &m = p.mapped[i];
+  auto map = executor->encodeTensorMap(
+      tiledTensor(*m.map, reinterpret_cast<uint64_t>(p.arguments[m.of])));
+  if (!map)
+    return map.error();
+  p.maps[i] = *map;
+  return ok();
+}
+
 /// Resolves a function's launches to kernels and addresses. Operands in inputs
 /// and outputs stay null; their patches say what bind() fills in.
 Status LoadedStep::prepare(const Function &f, Prepared &p) {
@@ -242,6 +253,7 @@ Status LoadedStep::prepare(const Function &f, Prepared &p) {
     Launch l{nullptr, launch.args.empty() ? 0 : launch.args[0].bytes,
              LaunchShape(), static_cast<uint32_t>(p.arguments.size()),
              static_cast<uint32_t>(launch.args.size())};
+    const size_t first = p.arguments.size();
     if (launch.kernel != copyKernel) {
       const artifact::Kernel &k = data.kernels[launch.kernel];
       auto kernel = module->kernel(k.symbol);
@@ -261,8 +273,24 @@ Status LoadedStep::prepare(const Function &f, Prepared &p) {
       if (!address)
         return address.error();
       p.arguments.push_back(*address);
+      p.argumentBytes.push_back(0);
     }
+    if (launch.kernel != copyKernel)
+      for (const artifact::TensorMap &map :
+           data.kernels[launch.kernel].tensorMaps) {
+        p.mapped.push_back({p.arguments.size(), first + map.argument, &map});
+        p.arguments.push_back(nullptr);
+        p.argumentBytes.push_back(sizeof(TensorMap));
+        ++l.argumentCount;
+      }
     p.launches.push_back(l);
+  }
+  p.maps.resize(p.mapped.size());
+  for (size_t i = 0; i < p.mapped.size(); ++i) {
+    p.arguments[p.mapped[i].argument] = &p.maps[i];
+    if (p.arguments[p.mapped[i].of]) // others are encoded by bind
+      if (auto s = encode(p, i); !s)
+        return s;
   }
   for (size_t i = 0; options.time && i <= p.launches.size(); ++i) {
     auto event = executor->createEvent();

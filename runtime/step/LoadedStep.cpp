@@ -288,6 +288,12 @@ Status LoadedStep::bind(size_t function, bool output, size_t port,
     if (patch.port == port)
       prepared.arguments[patch.argument] =
           static_cast<uint8_t *>(address) + patch.offset;
+  for (const Patch &patch : prepared.patches[output])
+    for (size_t i = 0; patch.port == port && i < prepared.mapped.size(); ++i)
+      if (prepared.mapped[i].of == patch.argument)
+        if (auto s = encode(prepared, i); !s)
+          return Error{
+              "the memory bound to '" + p.name + "': " + s.error().message, ""};
   return ok();
 }
 
@@ -374,7 +380,8 @@ Status LoadedStep::enqueue(const Function &f, const Prepared &p) {
     if (auto s = recordEvent(p, i); !s)
       return s;
     const Launch &l = p.launches[i];
-    Arguments arguments{p.arguments.data() + l.firstArgument, nullptr,
+    Arguments arguments{p.arguments.data() + l.firstArgument,
+                        p.argumentBytes.data() + l.firstArgument,
                         l.argumentCount};
     Status s = l.kernel ? stream->launch(*l.kernel, l.shape, arguments)
                         : copyBetweenArenas(l, p);

@@ -88,13 +88,21 @@ private:
     LaunchShape shape;
     uint32_t firstArgument, argumentCount;
   };
+  /// A tensor map among the arguments, of another one, and where it is.
+  struct Mapped {
+    size_t argument, of;
+    const artifact::TensorMap *map;
+  };
   struct Patch { // argument slot <- port's address + offset
     size_t argument, port;
     uint64_t offset;
   };
   struct Prepared {
     std::vector<Launch> launches;
-    std::vector<void *> arguments;
+    std::vector<void *> arguments;       // a map's is its address on the host
+    std::vector<uint32_t> argumentBytes; // 0, or those of a tensor map
+    std::vector<Mapped> mapped;
+    std::vector<TensorMap> maps;   // by `mapped`
     std::vector<Patch> patches[2]; // inputs, outputs
     std::vector<void *> bound[2];
     std::vector<void *> staged[2]; // the device's memory, or null: in place
@@ -113,6 +121,7 @@ private:
   Status prepare();
   Status allocateHostArena();
   Status prepare(const artifact::Function &function, Prepared &prepared);
+  Status encode(Prepared &prepared, size_t mapped);
   Result<void *> addressOf(const artifact::Operand &operand);
   HostView view(void *address, const artifact::TensorType &type);
   Status copyPorts(const artifact::Function &f, const Prepared &p, bool output);

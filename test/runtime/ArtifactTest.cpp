@@ -2,6 +2,7 @@
 #include "act/Artifact/Format.h"
 #include "act/File/AtomicFile.h"
 #include "test/runtime/HandMadeSteps.h"
+#include <algorithm>
 #include <functional>
 #include <gtest/gtest.h>
 
@@ -69,11 +70,78 @@ TEST(Artifact, OtherFormatsAreRefusedByNumber) {
       continue;
     b[i] = 77;
     auto r = read(b.data(), b.size());
-    hits += !r &&
-            r.error().message ==
-                "the artifact has format 77, but this reader supports format 1";
+    hits +=
+        !r &&
+        r.error().message ==
+            "the artifact has format 77, but this reader supports formats 1 "
+            "to 2";
   }
   EXPECT_EQ(hits, 1u);
+}
+
+TEST(Artifact, TensorMapsNeedAFormatOfTheirOwn) {
+  Step s = test::tileStep("ptx");
+  auto bytes = write(s);
+  ASSERT_TRUE(bytes) << bytes.error().str();
+  auto again = read(bytes->data(), bytes->size());
+  ASSERT_TRUE(again) << again.error().str();
+  EXPECT_EQ(*bytes, *write(*again));
+  ASSERT_EQ(again->kernels[0].tensorMaps.size(), 1u);
+  const TensorMap &map = again->kernels[0].tensorMaps[0];
+  EXPECT_EQ(map.argument, 0u);
+  EXPECT_EQ(map.type, 9u);
+  EXPECT_EQ(map.sizes, (std::vector<int64_t>{64, 16}));
+  EXPECT_EQ(map.strides, (std::vector<int64_t>{2, 128}));
+  EXPECT_EQ(map.box, (std::vector<int64_t>{64, 8}));
+  EXPECT_EQ(map.swizzle, 0u);
+  // An older reader would launch the kernel without them.
+  s.kernels[0].tensorMaps.clear();
+  auto older = write(s);
+  ASSERT_TRUE(older);
+  auto format = [](const std::vector<uint8_t> &file) {
+    return std::count(file.begin(), file.begin() + 64, 2);
+  };
+  EXPECT_GT(format(*bytes), format(*older));
+}
+
+TEST(Artifact, TensorMapsAreChecked) {
+  auto says = [](const char *part, const std::function<void(Step &)> &f) {
+    Step s = test::tileStep("ptx");
+    f(s);
+    auto status = validate(s);
+    std::string p = status ? "" : status.error().message;
+    EXPECT_NE(p.find(part), std::string::npos) << part << " / " << p;
+  };
+  auto map = [](Step &s) -> TensorMap & { return s.kernels[0].tensorMaps[0]; };
+  EXPECT_TRUE(validate(test::tileStep("ptx")));
+  says("tensor map of argument 2 of 2", [&](Step &s) { map(s).argument = 2; });
+  says("a tensor map of type 13", [&](Step &s) { map(s).type = 13; });
+  says("and 0 dimensions", [&](Step &s) { map(s).sizes.clear(); });
+  says("and 6 dimensions", [&](Step &s) {
+    map(s).sizes = map(s).strides = map(s).box = std::vector<int64_t>(6, 1);
+  });
+  says("a tensor map of type 9", [&](Step &s) { map(s).box = {64}; });
+  says("dimension 1 of size 0", [&](Step &s) { map(s).sizes[1] = 0; });
+  says("stride 120", [&](Step &s) { map(s).strides[1] = 120; });
+  says("stride 4", [&](Step &s) { map(s).strides[0] = 4; });
+  says("box 257", [&](Step &s) { map(s).box[1] = 257; });
+  says("a box of 130 bytes", [&](Step &s) { map(s).box[0] = 65; });
+  says("a swizzle of 16", [&](Step &s) { map(s).swizzle = 16; });
+  says("a box of 128 bytes and a swizzle of 64",
+       [&](Step &s) { map(s).swizzle = 64; });
+  says("reaches byte 2176 of argument 0, which has 2048",
+       [&](Step &s) { map(s).sizes[1] = 17; });
+  says("reaches byte 18446744073709551615", [&](Step &s) {
+    map(s).sizes = {1, int64_t{1} << 32, int64_t{1} << 32};
+    map(s).strides = {2, (int64_t{1} << 40) - 16, (int64_t{1} << 40) - 16};
+    map(s).box = {8, 1, 1};
+  });
+  says("25 tensor maps, at most 24",
+       [&](Step &s) { s.kernels[0].tensorMaps.resize(25, map(s)); });
+  says("which the host does not have", [&](Step &s) {
+    s.device = "host";
+    s.kernels[0].threads = 0;
+  });
 }
 
 TEST(Artifact, TruncationIsAnError) {

@@ -76,6 +76,32 @@ Step test::arithmeticStepOfPtx(int64_t blocks, const std::string &ptx) {
   return s;
 }
 
+Step test::tileStep(const std::string &ptx) {
+  Step s;
+  s.model = "tile";
+  s.device = "cuda";
+  s.target = "sm_90";
+  s.code.assign(ptx.begin(), ptx.end());
+  Kernel k{"tile_step", 1, 0};
+  k.threads = 256;
+  TensorMap map;
+  map.type = 9; // bf16
+  map.sizes = {64, 16};
+  map.strides = {2, 128};
+  map.box = {64, 8};
+  k.tensorMaps = {map};
+  s.kernels = {k};
+  Function f;
+  f.name = "step";
+  f.inputs = {{"x", type(DType::BF16, {16, 64})}};
+  f.outputs = {{"out", type(DType::BF16, {8, 64})}};
+  f.launches = {{0,
+                 {at(Space::Input, 0, 2048), at(Space::Output, 0, 1024, true)},
+                 "tile"}};
+  s.functions = {f};
+  return s;
+}
+
 Step test::bigramStep(const BigramOptions &o) {
   Step s;
   s.model = "bigram";

@@ -26,6 +26,10 @@ artifact::Step arithmeticStep(int64_t blocks = 4,
 /// The same for cuda and sim, on the kernels of ptx/arithmetic.ptx.
 artifact::Step arithmeticStepOfPtx(int64_t blocks, const std::string &ptx);
 
+/// Function "step" for sm_90: out = the first 8 rows of x's 64 columns, of 16
+/// bits, by a tensor map; on the kernel of ptx/tile-step.ptx. x has 16 rows.
+artifact::Step tileStep(const std::string &ptx);
+
 struct BigramOptions {
   int64_t batch = 2, length = 8, vocabulary = 16;
   bool packed = false; // tokens [t] and cu_seqlens [5]

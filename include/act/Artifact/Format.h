@@ -3,7 +3,8 @@
 // A Step as bytes, and back.
 //
 // The bytes are a FlatBuffer (lib/Artifact/Step.fbs) with the file identifier
-// "ACTS" and one format number; a reader refuses any other and names it.
+// "ACTS" and a format number; a reader refuses those it does not know and names
+// them. A file has the first format that can hold the step.
 // `read` trusts nothing: it runs FlatBuffers' verifier, then `validate`, which
 // checks every index, offset, size and enumerator against what it refers to.
 // A Step from `read` can run without further checks. `write` validates too, so
@@ -22,11 +23,15 @@
 
 namespace act::artifact {
 
-constexpr uint32_t formatNumber = 1;
+constexpr uint32_t formatNumber = 2;
+/// Of steps without tensor maps, which older readers know too.
+constexpr uint32_t firstFormat = 1;
 constexpr uint64_t maxScratchBytes = uint64_t{1} << 32; // per thread
 constexpr uint64_t maxGrid = uint64_t{1} << 40;
 constexpr uint64_t maxArguments = 1024; // of one launch
 constexpr uint64_t arenaAlignment = 64;
+/// Of one kernel: parameters have 4 KiB.
+constexpr uint64_t maxTensorMaps = 24;
 
 Result<std::vector<uint8_t>> write(const Step &step);
 Result<Step> read(const void *data, size_t bytes);

@@ -24,8 +24,10 @@
 //
 // A step for cuda runs on sim as well. Its code is PTX (or a cubin, which only
 // cuda runs). A kernel has one 64-bit parameter per argument: the address of
-// the argument's first byte, or of a scalar's slot in device memory. `grid`,
-// `threads` and `cluster` are the launch's x dimensions.
+// the argument's first byte, or of a scalar's slot in device memory. Behind
+// these it may have tensor maps, parameters of 128 bytes
+// (`Kernel::tensorMaps`). `grid`, `threads` and `cluster` are the launch's x
+// dimensions.
 #ifndef ACT_ARTIFACT_STEP_H
 #define ACT_ARTIFACT_STEP_H
 #include <cstdint>
@@ -137,6 +139,7 @@ struct Kernel {
   uint32_t threads = 0;      // cuda: per block; unused on the host
   uint32_t cluster = 0;      // cuda: blocks per cluster; 0: as the PTX says
   uint32_t sharedBytes = 0;  // cuda: dynamic shared memory per block
+  std::vector<TensorMap> tensorMaps = {}; // cuda: parameters behind arguments
 };
 /// In place of a kernel's number: the launch copies its first argument to its
 /// second, which has the same size. One is in the arena, the other on the host.
