@@ -60,6 +60,8 @@ inline constexpr llvm::StringLiteral gridName = "tile.grid";
 inline constexpr llvm::StringLiteral blockSizesName = "tile.block_sizes";
 /// Bits of an index in the kernel's code, 32 or 64; 64 if absent.
 inline constexpr llvm::StringLiteral indexBitsName = "tile.index_bits";
+/// The shared memory that a generated kernel was planned for, as an estimate.
+inline constexpr llvm::StringLiteral plannedBytesName = "tile.planned_bytes";
 /// What a launch passes behind the arguments: a list of TensorMapAttr.
 inline constexpr llvm::StringLiteral tensorMapsName = "tile.tensor_maps";
 /// On an access: the names of its extents, "" for unnamed ones.

@@ -283,8 +283,7 @@ LogicalResult StoreTensorOp::verify() {
 std::string act::tile::tensorMapFault(BlockAccessOpInterface access) {
   ViewType view = access.getViewType();
   auto argument = dyn_cast<BlockArgument>(memoryOf(access.getView()));
-  if (!argument || !isa<gpu::GPUFuncOp>(argument.getOwner()->getParentOp()) ||
-      !isa<ViewType>(argument.getType()))
+  if (!argument || !isa<gpu::GPUFuncOp>(argument.getOwner()->getParentOp()))
     return "is of a view that is not a kernel's argument, which a launch has "
            "no "
            "map of";

@@ -296,9 +296,15 @@ void KernelOfFunction::makeKernel() {
     if (int64_t columns = grid.countOf(grid.blocks.size() - 1);
         columns > 1 && columns < grid.programs())
       raster = {grid.rowsTogether, columns};
-  kernel->setAttr(scheduleName,
-                  ScheduleAttr::get(b.getContext(), grid.warps, grid.stages,
-                                    raster));
+  // One thread copies. Where registers are short, its warp gives some of them
+  // away, which warps do four at a time.
+  const bool gives = grid.inGroups && grid.warps == 8;
+  kernel->setAttr(
+      scheduleName,
+      ScheduleAttr::get(b.getContext(), grid.warps, grid.stages, raster,
+                        /*copyWarps=*/gives ? 4 : grid.inGroups, grid.inGroups,
+                        /*copyRegisters=*/gives ? 40 : 0,
+                        /*computeRegisters=*/gives ? 232 : 0));
   kernel->setAttr(gridName, b.getDenseI64ArrayAttr(
                                 {programs ? programs : grid.programs(), 1, 1}));
   if (grid.sharedBytes)

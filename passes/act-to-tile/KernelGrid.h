@@ -21,6 +21,8 @@ struct KernelGrid {
   mlir::Value root;                  // the largest result, unshaped
   llvm::SmallVector<int64_t> blocks; // per dimension; 1: a number, no axis
   int64_t warps = 4, stages = 2;
+  /// Warps multiply in groups of four, and one more copies.
+  bool inGroups = false;
   int64_t step = 64; // of a sum of products
   int64_t unit = 64; // a shorter sum's step is a multiple of this
   /// A dimension that one program covers completely, one index after the other,

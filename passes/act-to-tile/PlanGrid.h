@@ -20,9 +20,6 @@
 
 namespace act::tile {
 
-/// On a kernel: what it was planned to take of shared memory, i64 bytes.
-inline constexpr llvm::StringLiteral plannedBytesName = "tile.planned_bytes";
-
 /// The grid of a function in which transposes are folded (FoldTransposes.h). At
 /// least one of its results is stored by blocks.
 KernelGrid planGrid(mlir::func::FuncOp function, const PlanOptions &options);

@@ -47,13 +47,13 @@ bool planParts(KernelGrid &grid, const ProductShape &p) {
   return true;
 }
 
-/// Whether little follows a product: at most one more tensor of its size is
-/// read or stored, and only sums and scalings are computed, none on its
+/// Whether little follows a product: at most `more` tensors of its size are
+/// read or stored besides, and only sums and scalings are computed, none on its
 /// operands. Then 4 warps have registers for blocks of 128 x 128, 128 per
 /// thread. Each warp loads half of the blocks for a quarter of the result, and
 /// two programs share a multiprocessor: one computes while the other waits. On
 /// an H200 this is 1.35 times as fast as 8 warps.
-bool isNearlyPlain(Value root, ValueRange results) {
+bool isNearlyPlain(Value root, ValueRange results, size_t more = 1) {
   llvm::SmallPtrSet<Value, 4> others;
   bool computes = false;
   int64_t size = cast<RankedTensorType>(root.getType()).getNumElements();
@@ -75,7 +75,7 @@ bool isNearlyPlain(Value root, ValueRange results) {
       return true;
     });
   }
-  return !computes && others.size() + results.size() <= 2;
+  return !computes && others.size() + results.size() <= 1 + more;
 }
 
 class Product {
@@ -94,6 +94,8 @@ private:
     return sharedEstimate(g, results, /*whole=*/false) <=
            options.target->limits.sharedBytesPerBlock;
   }
+  bool isForGroups() const;
+  KernelGrid withGroups(KernelGrid g) const;
   KernelGrid planSides();
   KernelGrid planBlocks();
   KernelGrid planComputed();
@@ -132,6 +134,7 @@ KernelGrid Product::plan() {
   for (size_t d = 0; d < shape.size(); ++d)
     if (int(d) != p.rows && int(d) != p.columns)
       others *= shape[d];
+  constexpr int64_t together = 8, atOnce = 128; // programs
   bool large =
       others * llvm::divideCeil(rows, 128) * llvm::divideCeil(columns, 128) >=
       64;
@@ -142,12 +145,50 @@ KernelGrid Product::plan() {
                          !isNearlyPlain(grid.root, results.stored))
                    ? 8
                    : 4;
+  // A group of warps reads b for all of its 64 rows: the wider, the less often.
+  if (isForGroups() && isNearlyPlain(grid.root, results.stored, 0) &&
+      others * llvm::divideCeil(rows, 128) * llvm::divideCeil(columns, 256) >=
+          atOnce)
+    grid.blocks[p.columns] = block(columns, 256, 16);
   // 128 concurrent programs in one row read blocks of 1 row and 128 columns; in
   // 8 rows they read those of 8 and 16, a fifth as much.
-  constexpr int64_t together = 8, atOnce = 128;
   if (p.columns == int(shape.size()) - 1 && grid.programs() > atOnce)
     grid.rowsTogether = together;
   return planBlocks();
+}
+
+/// Whether warp groups multiply (wgmma). It is a matter of the products alone:
+/// they have the same bits in every kernel.
+bool Product::isForGroups() const {
+  if (!options.target->features.wgmma || !p.hasSides() || p.computed)
+    return false;
+  return llvm::all_of(nearestProducts(results.stored), [](Value v) {
+    auto op = v.getDefiningOp<linalg::GenericOp>();
+    return op && llvm::all_of(op.getDpsInputs(), [](Value input) {
+             Type element = getElementTypeOrSelf(input.getType());
+             return element.isBF16() || element.isF16();
+           });
+  });
+}
+
+/// The same blocks for a group for each 64 rows, with as many stages as there
+/// is room for. The copying warp's ring stays while results are stored: each
+/// warp has 4 KiB for that, and other tensors go by way of a block of their
+/// own.
+KernelGrid Product::withGroups(KernelGrid g) const {
+  constexpr int64_t rows = 64, storedBytes = 4096, mostStages = 4;
+  if (!isForGroups() || g.blocks[p.rows] % rows)
+    return g;
+  g.inGroups = true;
+  g.warps = g.blocks[p.rows] / rows * ScheduleAttr::groupWarps;
+  int64_t beside = storedBytes * g.warps;
+  if (!isNearlyPlain(g.root, results.stored, 0) ||
+      getElementTypeOrSelf(results.stored.front().getType()).isF32())
+    beside += g.blocks[p.rows] * g.blocks[p.columns] * sizeof(float);
+  for (g.stages = mostStages; g.stages > 1; --g.stages)
+    if (sharedEstimate(g, results) + beside <= options.sharedBytes)
+      break;
+  return g;
 }
 
 /// A product that is summed up: the side that remains, or none.
@@ -177,7 +218,7 @@ KernelGrid Product::planBlocks() {
   if (isOrdered && !fits(grid))
     grid.stages = 1;
   if (isOrdered || !dice)
-    return grid;
+    return withGroups(grid);
   // For tests: any other.
   SmallVector<KernelGrid> others = sameBits(grid, nullptr);
   llvm::erase_if(others, [&](const KernelGrid &g) { return !fits(g); });
@@ -185,7 +226,7 @@ KernelGrid Product::planBlocks() {
     grid = others[dice(others.size())];
   if (p.columns == int(shapeOf(grid.root).size()) - 1)
     grid.rowsTogether = int64_t(1) << dice(4);
-  return grid;
+  return withGroups(grid);
 }
 
 /// Products that depend on each other.

@@ -365,10 +365,12 @@ void Roles::run() {
     return;
   findLoops();
   if (loops.empty()) {
-    kernel.emitWarning(
-        "has copying warps, but no loop whose blocks they could load: operands "
-        "of dots, loaded in a loop of the kernel's body at indices computed "
-        "from scalars, from memory that the kernel does not write");
+    if (!kernel->hasAttr(plannedBytesName)) // nobody chose it by hand
+      kernel.emitWarning(
+          "has copying warps, but no loop whose blocks they could load: "
+          "operands "
+          "of dots, loaded in a loop of the kernel's body at indices computed "
+          "from scalars, from memory that the kernel does not write");
     // A block size that was given includes the copying warps.
     if (kernel.getKnownBlockSize())
       kernel.setKnownBlockSizeAttr(

@@ -92,20 +92,31 @@ void makeAsync(DotOp dot) {
 }
 
 /// The sum goes on pending to the product that adds to it next, if nothing else
-/// reads it.
+/// reads it. Only products of one shape are in flight on the same registers.
 void chain(BeginDotOp begin) {
+  auto next = dyn_cast<DotAsyncOp>(*begin->user_begin());
   auto result = begin.getBlock().getDefiningOp<DotResultOp>();
   if (!result || !result->hasOneUse() ||
       result->getBlock() != begin->getBlock())
+    return;
+  auto before = result.getPending().getDefiningOp<DotAsyncOp>();
+  if (!next || !before || next.getInstruction() != before.getInstruction())
     return;
   begin.replaceAllUsesWith(result.getPending());
   begin.erase();
   result.erase();
 }
 
-/// The operands of a product that may run on while others begin are in shared
-/// memory: registers are needed again before.
-bool mayRunOn(DotAsyncOp dot) { return isa<SharedType>(dot.getA().getType()); }
+/// The operands of a product that may run on into the next iteration are in a
+/// ring: registers, and memory that an iteration stores to, are needed again
+/// before.
+bool mayRunOn(DotAsyncOp dot) {
+  return llvm::all_of(ValueRange{dot.getA(), dot.getB()}, [](Value v) {
+    if (auto view = v.getDefiningOp<SharedViewOp>())
+      v = view.getShared();
+    return isa_and_nonnull<ToSharedOp>(v.getDefiningOp());
+  });
+}
 
 /// Whether the loop's body only adds products to the carried block: from
 /// `begin`, its one reader, to the yielded `result`.

@@ -2,6 +2,7 @@
 #include "passes/tile/threads/SharedPlan.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/tile/CarriedBlocks.h"
 #include "passes/tile/threads/SharedForm.h"
 
 using namespace mlir;
@@ -33,6 +34,30 @@ SharedPlan::SharedPlan(gpu::GPUFuncOp kernel) {
   place();
 }
 
+/// The ops that use the memory: also by a view of it, and as long as a product
+/// that reads it may run, which is until its sum is taken.
+static SetVector<Operation *> usersOf(Value memory) {
+  SetVector<Operation *> users;
+  SetVector<Value> values;
+  values.insert(memory);
+  for (size_t i = 0; i < values.size(); ++i) {
+    Value v = values[i];
+    for (Operation *user : v.getUsers()) {
+      users.insert(user);
+      if (isa<SharedViewOp, DotAsyncOp>(user))
+        values.insert(user->getResult(0));
+    }
+    if (isa<PendingType>(v.getType())) {
+      SmallVector<Value> same;
+      aliases(v, same);
+      values.insert(same.begin(), same.end());
+    }
+  }
+  // What a loop carries is used behind it, too.
+  users.remove_if([](Operation *op) { return isa<BeginDotOp>(op); });
+  return users;
+}
+
 // A use inside a loop counts with the loop's whole interval, found as its
 // ancestor in the allocation's block: the next iteration uses it again.
 void SharedPlan::findUses(Piece &piece) {
@@ -40,8 +65,10 @@ void SharedPlan::findUses(Piece &piece) {
   piece.inLoop = isa<LoopLikeOpInterface>(block->getParentOp()) ||
                  piece.op->getParentOfType<LoopLikeOpInterface>() != nullptr;
   bool copied = false;
-  for (Operation *user : piece.op->getUsers()) {
+  for (Operation *user : usersOf(piece.op)) {
     Operation *use = block->findAncestorOpInBlock(*user);
+    if (!use) // the sum goes on, the memory is of this iteration
+      continue;
     auto [begin, until] = times.lookup(use);
     if (!piece.first || use->isBeforeInBlock(piece.first)) {
       piece.first = use;

@@ -160,24 +160,24 @@ void lowerProduct(DotAsyncOp op, ThreadBuilder &t) {
                 depth = op.getB().getType().getShape()[0];
 
   Ptx ptx(t);
-  ptx.addChanged(t.of(op.getAcc()));
   Value group;
   if (groups > 1)
     group = t.group();
   auto memory = dyn_cast<SharedType>(op.getA().getType());
+  // Words of A are results too: nothing else then uses their registers before
+  // the wait, which takes them.
+  Registers changed = t.of(op.getAcc());
+  const size_t sums = changed.size();
+  if (!memory)
+    llvm::append_range(changed, wordsOf(op.getA(), t));
+  ptx.addChanged(changed);
   std::optional<Operand> a;
-  Registers words;
-  SmallVector<std::string> aNames;
   std::string aName;
   if (memory) {
     a.emplace(op.getA(), memory.isTransposed(), t);
     if (group)
       a->move(group, m, t);
     aName = ptx.add(a->descriptor);
-  } else {
-    words = wordsOf(op.getA(), t);
-    for (Value word : words)
-      aNames.push_back(ptx.add(word));
   }
   Operand b(op.getB(), !op.getB().getType().isTransposed(), t);
   std::string bName = ptx.add(b.descriptor);
@@ -207,7 +207,9 @@ void lowerProduct(DotAsyncOp op, ThreadBuilder &t) {
         } else {
           int64_t word = (row / m * (depth / k) + at / k) * 4;
           os << '{';
-          llvm::interleaveComma(ArrayRef(aNames).slice(word, 4), os);
+          llvm::interleaveComma(llvm::seq(word, word + 4), os, [&](int64_t w) {
+            os << '$' << int64_t(sums) + w;
+          });
           os << '}';
         }
         os << ", b, " << (fromZero && at == 0 ? "no" : "yes") << ", 1, 1";
@@ -216,8 +218,10 @@ void lowerProduct(DotAsyncOp op, ThreadBuilder &t) {
         os << ", " << b.isByK << ";\n";
       }
   os << "wgmma.commit_group.sync.aligned;\n}";
-  t.set(op.getResult(), ptx.emit());
-  t.readByProduct[op] = words;
+  Registers made = ptx.emit();
+  t.readByProduct[op] = Registers(ArrayRef(made).drop_front(sums));
+  made.truncate(sums);
+  t.set(op.getResult(), std::move(made));
 }
 
 /// How many groups of products begin after `pending`'s and may run when `at` is

@@ -53,6 +53,7 @@ PRODUCTS = [
     Product("computed a", ROLES, computed="a"),
     Product("computed b", "groups = 2, stages = 2", computed="b"),
     Product("both computed", "groups = 2, stages = 2", computed="ab", b_transposed=True),
+    Product("both computed, a by k", "groups = 2, stages = 2", computed="ab", a_transposed=True),
     Product("f32 result", "groups = 2, stages = 2, roles = {copy = 1}", n=64, result="f32"),
     Product("rows not of 16 bytes", "groups = 2, stages = 2", size=(200, 131, 75)),
     Product("f32", "groups = 2, stages = 2, roles = {copy = 1}", element="f32", n=64, k=32, wgmma=False),
