@@ -131,6 +131,23 @@ private:
     return ok();
   }
 
+  // workgroup_attributions = 4294967295 : i64, an attribute of gpu.func. Its
+  // verifier adds the number to that of the arguments, in 32 bits.
+  Status attributions() {
+    skipSpace();
+    if (peek() != '=')
+      return ok();
+    ++at;
+    skipSpace();
+    size_t start = at;
+    uint64_t number = 0;
+    if (word().getAsInteger(10, number) || number <= INT32_MAX)
+      return ok();
+    return fail("a function has " + std::to_string(number) +
+                    " blocks of shared memory, expected fewer",
+                start);
+  }
+
   Status one() {
     char c = peek();
     switch (c) {
@@ -203,6 +220,8 @@ private:
     llvm::StringRef w = word();
     if (w == "array")
       return array();
+    if (w == "workgroup_attributions")
+      return attributions();
     return w == "mod" || w == "floordiv" || w == "ceildiv" ? operation() : ok();
   }
 };

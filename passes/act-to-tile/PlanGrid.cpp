@@ -62,9 +62,7 @@ FailureOr<KernelKind> act::tile::kindOf(func::FuncOp function,
   if (resultsOf(function).stored.empty())
     return failure();
   KernelGrid grid = planGrid(function, options);
-  if (grid.inGroups) // launches pass tensor maps to it
-    return failure();
-  KernelKind kind{grid.warps, grid.stages};
+  KernelKind kind{grid.warps, grid.stages, grid.inGroups};
   function.walk(
       [&](linalg::GenericOp op) { kind.products += !!factorsOf(op); });
   return kind;

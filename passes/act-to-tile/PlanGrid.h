@@ -28,6 +28,7 @@ KernelGrid planGrid(mlir::func::FuncOp function, const PlanOptions &options);
 /// different ones cannot be joined.
 struct KernelKind {
   int64_t warps = 0, stages = 0;
+  bool inGroups = false;
   int64_t products = 0; // sums of products in it
 };
 mlir::FailureOr<KernelKind> kindOf(mlir::func::FuncOp function,

@@ -8,9 +8,9 @@ using namespace mlir;
 using namespace act;
 
 /// The kind of a launch; only equal kinds merge. Kernels of one kind have
-/// equally many warps and stages, agree on having a sum of products, and belong
-/// to one layer. -1: no kind. Kernels that wait for turns number their programs
-/// themselves.
+/// equally many warps and stages, in groups or not, agree on having a sum of
+/// products, and belong to one layer. -1: no kind. Kernels that wait for turns
+/// number their programs themselves.
 int64_t GpuLaunches::kindOf(const PlacedFunction &f, uint32_t launch,
                             const tile::PlanOptions &options) {
   uint32_t kernel = f.function.launches[launch].kernel;
@@ -26,12 +26,13 @@ int64_t GpuLaunches::kindOf(const PlacedFunction &f, uint32_t launch,
   if (fresh && !takesTurns)
     if (auto kind = tile::kindOf(function, options);
         succeeded(kind) && kind->products <= 1)
-      it->second = (kind->warps * 2 + kind->products) * 4 + kind->stages;
+      it->second = ((kind->warps * 2 + kind->products) * 8 + kind->stages) * 2 +
+                   kind->inGroups;
   if (it->second < 0)
     return -1;
-  // Distinct: 1 to 32 warps, at most one product, 1 to 3 stages. Layer -1 is
-  // outside layers.
-  return it->second + (int64_t(f.layers[launch]) + 1) * 512;
+  // Distinct: 1 to 32 warps, at most one product, 1 to 4 stages, in groups or
+  // not. Layer -1 is outside layers.
+  return it->second + (int64_t(f.layers[launch]) + 1) * 2048;
 }
 
 /// The kernels of `launches`, each with its number of consecutive repetitions.

@@ -218,6 +218,7 @@ gpu::GPUModuleOp joinParts(StringRef name, CompiledKernel &k,
   k.about = alone[0]->about;
   k.block = alone[0]->block;
   k.grid = {0, 1, 1};
+  k.tensorMaps = tensorMapsOf(kernelOf(module));
   k.blockBytes = 0;
   for (auto [part, one] : llvm::zip_equal(parts, alone)) {
     k.grid[0] += part.times * one->grid[0];

@@ -10,6 +10,7 @@
 // All threads of a program take the same branch, so barriers in a part stay
 // uniform.
 #include "passes/tile-to-nvvm/JoinKernels.h"
+#include "act/Artifact/Format.h"
 #include "dialects/tile/Dialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -39,8 +40,16 @@ private:
   void addPart(const KernelPart &part, int64_t begin, bool last);
   bool copySymbols();
   void makeBody(const KernelPart &part, Value program, unsigned argument);
-  Value select(const KernelPart &part, unsigned argument, unsigned i,
+  Value select(const KernelPart &part, unsigned argument, unsigned stride,
                Value number);
+  /// Tensor maps are the last arguments of a kernel, and of the joined one.
+  static ArrayRef<Attribute> mapsOf(gpu::GPUFuncOp kernel) {
+    auto maps = kernel->getAttrOfType<ArrayAttr>(tensorMapsName);
+    return maps ? maps.getValue() : ArrayRef<Attribute>();
+  }
+  static unsigned ownOf(gpu::GPUFuncOp kernel) {
+    return kernel.getNumArguments() - mapsOf(kernel).size();
+  }
 
   StringRef name;
   ArrayRef<KernelPart> parts;
@@ -51,7 +60,9 @@ private:
   gpu::BlockIdOp begins; // a program's number in the joined grid,
   Value program;         // as i32
   int64_t programs = 0, shared = 0;
-  unsigned arguments = 0; // of the parts added so far
+  unsigned arguments = 0; // of the parts added so far,
+  unsigned mapsAt = 0;    // and where the next part's tensor maps are
+  uint64_t maps = 0;
 };
 
 /// A launch has one block size, and programs of a part are numbered along x
@@ -65,16 +76,14 @@ bool Joiner::fits() {
     auto block = blockSize(kernel);
     auto bytes = sharedBytes(kernel);
     auto [x, y, z] = gridSize(kernel);
-    // A launch passes tensor maps behind all arguments.
-    if (kernel->hasAttr(tensorMapsName))
-      return false;
+    maps += part.times * mapsOf(kernel).size();
     if (failed(block) || failed(bytes) || *block != *first || x < 1 || y != 1 ||
         z != 1 || part.times > (mostPrograms - programs) / x)
       return false;
     programs += part.times * x;
     shared = std::max(shared, *bytes);
   }
-  return true;
+  return maps <= artifact::maxTensorMaps;
 }
 
 /// Creates the joined kernel with every part's arguments and their attributes.
@@ -83,12 +92,29 @@ void Joiner::open() {
   b.setInsertionPointToEnd(into.getBody());
   module = gpu::GPUModuleOp::create(b, first.getLoc(), name);
   SmallVector<Type> types;
-  for (const KernelPart &part : parts)
-    for (int64_t i = 0; i < part.times; ++i)
-      llvm::append_range(types, gpu::GPUFuncOp(part.kernel).getArgumentTypes());
+  SmallVector<Attribute> list;
+  auto forEach = [&](llvm::function_ref<void(gpu::GPUFuncOp)> instance) {
+    for (const KernelPart &part : parts)
+      for (int64_t i = 0; i < part.times; ++i)
+        instance(part.kernel);
+  };
+  forEach([&](gpu::GPUFuncOp kernel) {
+    for (Attribute map : mapsOf(kernel)) {
+      auto own = cast<TensorMapAttr>(map);
+      list.push_back(TensorMapAttr::get(
+          b.getContext(), types.size() + own.getArgument(), own.getElement(),
+          own.getSizes(), own.getStrides(), own.getBox(), own.getSwizzle()));
+    }
+    llvm::append_range(types,
+                       kernel.getArgumentTypes().take_front(ownOf(kernel)));
+  });
+  mapsAt = types.size();
+  types.append(maps, LLVM::LLVMPointerType::get(b.getContext()));
   b.setInsertionPointToEnd(module.getBody());
   joined = gpu::GPUFuncOp::create(b, first.getLoc(), name,
                                   b.getFunctionType(types, {}));
+  if (!list.empty())
+    joined->setAttr(tensorMapsName, b.getArrayAttr(list));
   if (Attribute schedule = first->getAttr(scheduleName))
     joined->setAttr(scheduleName, schedule);
   joined->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
@@ -103,14 +129,12 @@ void Joiner::open() {
       }))
     joined->setAttr(indexBitsName, b.getI32IntegerAttr(32));
   unsigned at = 0;
-  for (const KernelPart &part : parts)
-    for (int64_t i = 0; i < part.times; ++i) {
-      gpu::GPUFuncOp kernel = part.kernel;
-      for (unsigned a = 0; a < kernel.getNumArguments(); ++a, ++at)
-        if (auto align =
-                kernel.getArgAttr(a, LLVM::LLVMDialect::getAlignAttrName()))
-          joined.setArgAttr(at, LLVM::LLVMDialect::getAlignAttrName(), align);
-    }
+  forEach([&](gpu::GPUFuncOp kernel) {
+    for (unsigned a = 0; a < ownOf(kernel); ++a, ++at)
+      if (auto align =
+              kernel.getArgAttr(a, LLVM::LLVMDialect::getAlignAttrName()))
+        joined.setArgAttr(at, LLVM::LLVMDialect::getAlignAttrName(), align);
+  });
 }
 
 /// Copies the symbols (shared memory) that the parts use. False if one name has
@@ -136,19 +160,19 @@ bool Joiner::copySymbols() {
   return true;
 }
 
-/// Argument `i` of instance `number` of the part. Arguments are values, which
-/// cannot be indexed, so selects choose.
-Value Joiner::select(const KernelPart &part, unsigned argument, unsigned i,
+/// The argument of instance `number` of the part, `stride` behind that of the
+/// instance before. Arguments are values, which cannot be indexed, so selects
+/// choose.
+Value Joiner::select(const KernelPart &part, unsigned argument, unsigned stride,
                      Value number) {
-  unsigned stride = gpu::GPUFuncOp(part.kernel).getNumArguments();
   Location loc = joined.getLoc();
-  Value v = joined.getArgument(argument + i);
+  Value v = joined.getArgument(argument);
   for (int64_t n = 1; n < part.times; ++n) {
     Value is =
         arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, number,
                               arith::ConstantIntOp::create(b, loc, n, 32));
-    v = arith::SelectOp::create(
-        b, loc, is, joined.getArgument(argument + n * stride + i), v);
+    v = arith::SelectOp::create(b, loc, is,
+                                joined.getArgument(argument + n * stride), v);
   }
   return v;
 }
@@ -167,8 +191,12 @@ void Joiner::makeBody(const KernelPart &part, Value local, unsigned argument) {
   // Zero-extended from 32 bits, as a block id is.
   Value id = arith::IndexCastUIOp::create(b, loc, b.getIndexType(), own);
   IRMapping inside;
-  for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
-    inside.map(kernel.getArgument(i), select(part, argument, i, number));
+  const unsigned first = ownOf(kernel), all = kernel.getNumArguments();
+  for (unsigned i = 0; i < all; ++i)
+    inside.map(kernel.getArgument(i),
+               i < first
+                   ? select(part, argument + i, first, number)
+                   : select(part, mapsAt + i - first, all - first, number));
   for (Operation &op : kernel.getBody().front().without_terminator())
     b.clone(op, inside);
   // The part's block id and grid size: its own number, and a constant.
@@ -205,7 +233,8 @@ void Joiner::addPart(const KernelPart &part, int64_t begin, bool last) {
                           b, loc, program,
                           arith::ConstantIntOp::create(b, loc, begin, 32)));
   makeBody(part, local, arguments);
-  arguments += part.times * kernel.getNumArguments();
+  arguments += part.times * ownOf(kernel);
+  mapsAt += part.times * mapsOf(kernel).size();
   if (!last)
     b.setInsertionPointToStart(choice.elseBlock());
 }
