@@ -86,8 +86,7 @@ struct SelectInstructions
     const bool hasFloat8 = (*gpu)->features.float8Products;
     const bool hasWgmma = (*gpu)->features.wgmma;
     WalkResult walked = getOperation().walk([&](DotOp dot) {
-      ScheduleAttr schedule =
-          getSchedule(dot->getParentOfType<gpu::GPUFuncOp>());
+      auto kernel = dot->getParentOfType<gpu::GPUFuncOp>();
       bool isF8 = isFloat8(getElementTypeOrSelf(dot.getA().getType()));
       if (dot.getInstruction()) { // chosen by hand
         bool isWgmma =
@@ -104,8 +103,8 @@ struct SelectInstructions
         dot.getBMutable().set(widened(b, dot.getB()));
       }
       InstructionAttr chosen;
-      if (hasWgmma && schedule.getInGroups())
-        chosen = wgmma(dot, schedule.getWarps());
+      if (hasWgmma && kernel && getSchedule(kernel).getInGroups())
+        chosen = wgmma(dot, getSchedule(kernel).getWarps());
       dot.setInstructionAttr(chosen ? chosen : mmaSync(dot));
       return WalkResult::advance();
     });
