@@ -284,9 +284,8 @@ std::string act::tile::tensorMapFault(BlockAccessOpInterface access) {
   ViewType view = access.getViewType();
   auto argument = dyn_cast<BlockArgument>(memoryOf(access.getView()));
   if (!argument || !isa<gpu::GPUFuncOp>(argument.getOwner()->getParentOp()))
-    return "is of a view that is not a kernel's argument, which a launch has "
-           "no "
-           "map of";
+    return "is of a view that is not a kernel's argument, which a launch "
+           "has no map of";
   if (view.getRank() > 5)
     return "is of a view of rank " + std::to_string(view.getRank()) +
            ", expected at most 5";

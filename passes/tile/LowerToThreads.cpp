@@ -53,8 +53,10 @@ LogicalResult act::tile::lowerOp(Operation *op, ThreadBuilder &t) {
     return lowerDot(op, t);
   if (isa<PhiloxOp, AssertOp, PrintOp>(op))
     return lowerDebug(op, t);
-  if (isa<BeginDotOp, DotAsyncOp, AwaitDotOp, DotResultOp>(op))
-    return lowerAsyncDot(op, t);
+  if (isa<BeginDotOp, DotAsyncOp, AwaitDotOp, DotResultOp>(op)) {
+    lowerAsyncDot(op, t);
+    return success();
+  }
   if (isa<AllocSharedOp, CopyAsyncOp, CommitCopiesOp, WaitCopiesOp,
           LoadSharedOp, StoreSharedOp, BarrierOp, ConvertLayoutOp, SharedViewOp,
           ToSharedOp, FenceSharedOp, CopyTensorOp, StoreTensorOp, WaitStoresOp>(

@@ -172,11 +172,7 @@ Value ThreadBuilder::sharedAddress(int64_t offset) {
     sharedBase = LLVM::AddressOfOp::create(entry, loc, pointer, sharedName);
     entryEnd = sharedBase.getDefiningOp();
   }
-  if (offset == 0)
-    return sharedBase;
-  return LLVM::GEPOp::create(
-      b, loc, pointer, b.getI8Type(), sharedBase,
-      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
+  return sharedByte(sharedBase, offset);
 }
 
 // Barrier 0 waits for all warps of the program. Roles never meet there, so each

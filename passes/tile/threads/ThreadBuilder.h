@@ -199,7 +199,7 @@ mlir::LogicalResult lowerShape(mlir::Operation *op, ThreadBuilder &t);
 mlir::LogicalResult lowerReduce(mlir::Operation *op, ThreadBuilder &t);
 mlir::LogicalResult lowerDot(mlir::Operation *op, ThreadBuilder &t);
 void lowerMmaSync(DotOp op, ThreadBuilder &t); // a dot with that instruction
-mlir::LogicalResult lowerAsyncDot(mlir::Operation *op, ThreadBuilder &t);
+void lowerAsyncDot(mlir::Operation *op, ThreadBuilder &t);
 mlir::LogicalResult lowerTensorCopy(CopyTensorOp op, ThreadBuilder &t);
 mlir::LogicalResult lowerTensorStore(StoreTensorOp op, ThreadBuilder &t);
 void lowerWaitStores(ThreadBuilder &t);

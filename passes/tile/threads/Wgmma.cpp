@@ -19,7 +19,6 @@
 #include "mlir/IR/Matchers.h"
 #include "passes/tile/Layouts.h"
 #include "passes/tile/threads/SharedAddress.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace act::tile;
@@ -301,7 +300,7 @@ Registers wait(Operation *op, Value pending, bool takesSum, ThreadBuilder &t) {
 
 } // namespace
 
-LogicalResult act::tile::lowerAsyncDot(Operation *op, ThreadBuilder &t) {
+void act::tile::lowerAsyncDot(Operation *op, ThreadBuilder &t) {
   if (auto begin = dyn_cast<BeginDotOp>(op)) {
     t.set(begin.getResult(), Registers(t.of(begin.getBlock())));
   } else if (auto dot = dyn_cast<DotAsyncOp>(op)) {
@@ -311,5 +310,4 @@ LogicalResult act::tile::lowerAsyncDot(Operation *op, ThreadBuilder &t) {
   } else {
     wait(op, cast<AwaitDotOp>(op).getPending(), false, t);
   }
-  return success();
 }
