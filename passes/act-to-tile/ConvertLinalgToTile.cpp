@@ -296,15 +296,13 @@ void KernelOfFunction::makeKernel() {
     if (int64_t columns = grid.countOf(grid.blocks.size() - 1);
         columns > 1 && columns < grid.programs())
       raster = {grid.rowsTogether, columns};
-  // One thread copies. Where registers are short, its warp gives some of them
-  // away, which warps do four at a time.
-  const bool gives = grid.inGroups && grid.warps == 8;
+  const GroupRegisters registers(grid.warps / ScheduleAttr::groupWarps);
   kernel->setAttr(
       scheduleName,
       ScheduleAttr::get(b.getContext(), grid.warps, grid.stages, raster,
-                        /*copyWarps=*/gives ? 4 : grid.inGroups, grid.inGroups,
-                        /*copyRegisters=*/gives ? 40 : 0,
-                        /*computeRegisters=*/gives ? 232 : 0));
+                        grid.inGroups ? registers.copyWarps : 0, grid.inGroups,
+                        grid.inGroups ? registers.copy : 0,
+                        grid.inGroups ? registers.compute : 0));
   kernel->setAttr(gridName, b.getDenseI64ArrayAttr(
                                 {programs ? programs : grid.programs(), 1, 1}));
   if (grid.sharedBytes)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/act-to-tile/KernelGrid.h"
+#include "dialects/tile/Dialect.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/act-to-tile/Behind.h"
 #include "passes/act-to-tile/BlockEvaluator.h"
@@ -23,6 +24,14 @@ int64_t KernelGrid::programs() const {
   for (size_t d = 0; d < blocks.size(); ++d)
     n *= countOf(d);
   return n;
+}
+
+void KernelGrid::takeGroups(int rows, int64_t groups) {
+  constexpr int64_t storedBytes = 4096; // of each warp
+  inGroups = true;
+  warps = groups * ScheduleAttr::groupWarps;
+  blocks[rows] = groups * groupRows;
+  besideRing = storedBytes * warps;
 }
 
 bool act::tile::canShare(int64_t rows, int64_t columns, int64_t warps) {

@@ -21,8 +21,11 @@ struct KernelGrid {
   mlir::Value root;                  // the largest result, unshaped
   llvm::SmallVector<int64_t> blocks; // per dimension; 1: a number, no axis
   int64_t warps = 4, stages = 2;
-  /// Warps multiply in groups of four, and one more copies.
+  /// Warps multiply in groups of four, each 64 rows (takeGroups), and one more
+  /// copies. Its ring stays while results are stored: `besideRing` bytes are
+  /// needed for that.
   bool inGroups = false;
+  int64_t besideRing = 0;
   int64_t step = 64; // of a sum of products
   int64_t unit = 64; // a shorter sum's step is a multiple of this
   /// A dimension that one program covers completely, one index after the other,
@@ -43,6 +46,26 @@ struct KernelGrid {
   /// At least `columns`, rounded up so that the warps can share them with
   /// `rows`, a multiple of 16.
   int64_t columnsOfProduct(int64_t rows, int64_t columns) const;
+  /// Gives the program `groups` groups of warps, for 64 rows each.
+  void takeGroups(int rows, int64_t groups);
+};
+
+/// The rows of a product that a group of four warps computes.
+constexpr int64_t groupRows = 64;
+
+/// How groups share the registers with the warps that copy. One thread copies;
+/// where registers are short, its warp gives some of them away, which warps do
+/// four at a time. 0: each thread has as many as the launch gives it.
+struct GroupRegisters {
+  explicit GroupRegisters(int64_t groups)
+      : copyWarps(groups > 1 ? 4 : 1),
+        copy(groups > 2    ? 32
+             : groups == 2 ? 40
+                           : 0),
+        compute(groups > 2    ? 160
+                : groups == 2 ? 232
+                              : 0) {}
+  int64_t copyWarps, copy, compute;
 };
 
 /// Threads of four warps. If a block lacks 8 numbers (16 bytes of bf16) per

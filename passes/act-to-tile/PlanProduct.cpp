@@ -157,16 +157,34 @@ KernelGrid Product::plan() {
   return planBlocks();
 }
 
+/// Whether the op's longest sum is at most `most` long.
+bool isWithin(linalg::GenericOp op, int64_t most) {
+  SmallVector<unsigned> summed;
+  op.getReductionDims(summed);
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+  return llvm::all_of(summed, [&](unsigned d) { return ranges[d] <= most; });
+}
+
+bool isHalf(Value v) {
+  Type element = getElementTypeOrSelf(v.getType());
+  return element.isBF16() || element.isF16();
+}
+
 /// Whether warp groups multiply (wgmma). It is a matter of the products alone:
 /// they have the same bits in every kernel.
 bool Product::isForGroups() const {
-  if (!options.target->features.wgmma || !p.hasSides() || p.computed)
+  if (!options.target->features.wgmma || !p.hasSides())
     return false;
-  return llvm::all_of(nearestProducts(results.stored), [](Value v) {
+  return llvm::all_of(nearestProducts(results.stored), [&](Value v) {
     auto op = v.getDefiningOp<linalg::GenericOp>();
-    return op && llvm::all_of(op.getDpsInputs(), [](Value input) {
-             Type element = getElementTypeOrSelf(input.getType());
-             return element.isBF16() || element.isF16();
+    if (!op || !p.computed)
+      return op && llvm::all_of(op.getDpsInputs(), isHalf);
+    // A computed operand is rounded to the other one's type.
+    return llvm::any_of(op.getDpsInputs(), isHalf) &&
+           llvm::all_of(nearestProducts(op.getDpsInputs()), [](Value inner) {
+             auto op = inner.getDefiningOp<linalg::GenericOp>();
+             return op && llvm::all_of(op.getDpsInputs(), isHalf) &&
+                    isWithin(op, innerDepth);
            });
   });
 }
@@ -176,17 +194,15 @@ bool Product::isForGroups() const {
 /// warp has 4 KiB for that, and other tensors go by way of a block of their
 /// own.
 KernelGrid Product::withGroups(KernelGrid g) const {
-  constexpr int64_t rows = 64, storedBytes = 4096, mostStages = 4;
-  if (!isForGroups() || g.blocks[p.rows] % rows)
+  constexpr int64_t mostStages = 4;
+  if (!isForGroups() || p.computed || g.blocks[p.rows] % groupRows)
     return g;
-  g.inGroups = true;
-  g.warps = g.blocks[p.rows] / rows * ScheduleAttr::groupWarps;
-  int64_t beside = storedBytes * g.warps;
+  g.takeGroups(p.rows, g.blocks[p.rows] / groupRows);
   if (!isNearlyPlain(g.root, results.stored, 0) ||
       getElementTypeOrSelf(results.stored.front().getType()).isF32())
-    beside += g.blocks[p.rows] * g.blocks[p.columns] * sizeof(float);
+    g.besideRing += g.blocks[p.rows] * g.blocks[p.columns] * sizeof(float);
   for (g.stages = mostStages; g.stages > 1; --g.stages)
-    if (sharedEstimate(g, results) + beside <= options.sharedBytes)
+    if (fits(g))
       break;
   return g;
 }
@@ -239,6 +255,7 @@ KernelGrid Product::planComputed() {
     grid.blocks[p.rows] = block(shape[p.rows], width <= 128 ? 128 : 64, 64);
     grid.warps = width <= 64 || grid.blocks[p.rows] <= 64 ? 4 : 8;
   }
+  grid.inGroups = isForGroups() && results.added.empty();
   PlanAlone alone = planAlone(grid, p, results, options);
   auto fitting = [&](SmallVector<KernelGrid> grids) {
     llvm::erase_if(grids, [&](const KernelGrid &g) { return !fits(g); });
@@ -299,6 +316,16 @@ SmallVector<KernelGrid> Product::sameBits(const KernelGrid &planned,
   SmallVector<int64_t> widths{planned.blocks[p.columns]};
   if (isCut)
     widths = {128, 64, 32, 16};
+  if (planned.inGroups) {
+    for (int64_t stages : {2, 1})
+      for (int64_t groups = planned.blocks[p.rows] / groupRows; groups; --groups)
+        {
+        all.push_back(planned);
+        all.back().takeGroups(p.rows, groups);
+        all.back().stages = stages;
+      }
+    return all;
+  }
   for (int64_t stages : {2, 1, 3})
     for (int64_t rows : {128, 64, 32, 16})
       for (int64_t columns : widths)

@@ -284,6 +284,9 @@ int64_t Estimate::run() {
     moved = largest;
   else if (!whole && p && p->isWide)
     moved += largest;
+  if (grid.inGroups)
+    return grid.stages * (ring + nested) +
+           std::max(held + moved, grid.besideRing);
   int64_t inLoop =
       held + (grid.stages > 1
                   ? grid.stages * ring + std::max(grid.stages * nested, moved)

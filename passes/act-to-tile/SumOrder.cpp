@@ -142,6 +142,36 @@ static KernelGrid fitRegisters(KernelGrid grid, const ProductShape &p,
   return grid;
 }
 
+/// The same for groups of warps, 64 rows each: the longest steps that two
+/// groups, or three, have registers and shared memory for, else one. A thread
+/// holds half of a row of sums and half of a row of scores; the scores once
+/// more, rounded, while the next product reads them.
+static KernelGrid fitGroups(KernelGrid grid, const ProductShape &p,
+                            const ProductFacts &facts,
+                            llvm::function_ref<bool(const KernelGrid &)> fits) {
+  const int64_t inner = facts.products - facts.kept;
+  const int64_t mostGroups =
+      llvm::divideCeil(shapeOf(grid.root)[p.rows], groupRows);
+  // What is left for addresses and rows, and for random numbers or bounds.
+  const int64_t beside = facts.draws ? 72 : facts.windowed ? 56 : 32;
+  KernelGrid g = grid;
+  for (bool many : {true, false})
+    for (g.step = 128; g.step >= 16; g.step -= 16)
+      for (int64_t groups : {3, 2, 1}) {
+        if (groups > mostGroups || (groups > 1) != many || (facts.draws && g.step > 64))
+          continue;
+        g.takeGroups(p.rows, groups);
+        int64_t held = (facts.kept * g.blocks[p.columns] +
+                        (inner + facts.read) * g.step) /
+                           2 +
+                       inner * g.step / 4;
+        const int64_t most = GroupRegisters(groups).compute;
+        if (held + beside <= (most ? most : 255) && fits(g))
+          return g;
+      }
+  return g;
+}
+
 // 64 rows are enough for all warps to share a product. With fewer, columns have
 // to be whole steps.
 int64_t act::tile::unitOf(const KernelGrid &grid, const ProductShape &p) {
@@ -171,11 +201,19 @@ PlanAlone act::tile::planAlone(const KernelGrid &grid, const ProductShape &p,
     return order;
   };
   PlanAlone plan;
+  auto fits = [&](const KernelGrid &g) {
+    return sharedEstimate(g, results, /*whole=*/false) <=
+           options.target->limits.sharedBytesPerBlock;
+  };
+  if (grid.inGroups) {
+    plan.grids = {fitGroups(grid, p, facts, fits)};
+    plan.order = {plan.grids.front().step};
+    return plan;
+  }
   for (const BlockLimit &limit : blockLimits()) {
     plan.grids.push_back(fitRegisters(grid, p, results.added.size(), facts,
                                       limit, *options.target));
-    if (sharedEstimate(plan.grids.back(), results, /*whole=*/false) <=
-        options.target->limits.sharedBytesPerBlock)
+    if (fits(plan.grids.back()))
       break;
   }
   const KernelGrid last = plan.grids.back();
