@@ -70,7 +70,7 @@ Attribute ScheduleAttr::parse(AsmParser &p, Type) {
   SMLoc loc = p.getCurrentLocation();
   int64_t warps = 4, stages = 2, copyWarps = 0;
   int64_t copyRegisters = 0, computeRegisters = 0;
-  bool inGroups = false;
+  bool inGroups = false, rotated = false;
   SmallVector<int64_t> raster;
   // copy = 4 at 40, compute at 232
   auto parseRole = [&]() -> ParseResult {
@@ -84,7 +84,13 @@ Attribute ScheduleAttr::parse(AsmParser &p, Type) {
   auto parseKey = [&]() -> ParseResult {
     SMLoc keyLoc = p.getCurrentLocation();
     StringRef key;
-    if (p.parseKeyword(&key) || p.parseEqual())
+    if (p.parseKeyword(&key))
+      return failure();
+    if (key == "rotated") {
+      rotated = true;
+      return success();
+    }
+    if (p.parseEqual())
       return failure();
     if (key == "warps" || key == "groups") {
       if (p.parseInteger(warps))
@@ -103,13 +109,14 @@ Attribute ScheduleAttr::parse(AsmParser &p, Type) {
     if (key == "roles")
       return p.parseCommaSeparatedList(AsmParser::Delimiter::Braces, parseRole);
     return p.emitError(keyLoc)
-           << "expected warps, groups, stages, raster or roles, got " << key;
+           << "expected warps, groups, stages, raster, rotated or roles, got " << key;
   };
   if (p.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, parseKey))
     return {};
   return p.getChecked<ScheduleAttr>(loc, p.getContext(), warps, stages,
                                     ArrayRef<int64_t>(raster), copyWarps,
-                                    inGroups, copyRegisters, computeRegisters);
+                                    inGroups, copyRegisters, computeRegisters,
+                                    rotated);
 }
 
 void ScheduleAttr::print(AsmPrinter &p) const {
@@ -122,6 +129,8 @@ void ScheduleAttr::print(AsmPrinter &p) const {
     p << ", raster = ";
     llvm::interleave(getRaster(), p, "x");
   }
+  if (getRotated())
+    p << ", rotated";
   if (getCopyWarps()) {
     p << ", roles = {copy = " << getCopyWarps();
     if (getCopyRegisters())
@@ -139,12 +148,13 @@ int64_t ScheduleAttr::getEntryRegisters(int64_t file) const {
 ScheduleAttr ScheduleAttr::withoutRoles() const {
   return get(getContext(), getWarps(), getStages(), getRaster(),
              /*copyWarps=*/0, getInGroups(), /*copyRegisters=*/0,
-             /*computeRegisters=*/0);
+             /*computeRegisters=*/0, /*rotated=*/false);
 }
 
 ScheduleAttr ScheduleAttr::withoutRaster() const {
   return get(getContext(), getWarps(), getStages(), {}, getCopyWarps(),
-             getInGroups(), getCopyRegisters(), getComputeRegisters());
+             getInGroups(), getCopyRegisters(), getComputeRegisters(),
+             getRotated());
 }
 
 /// Whether the roles' registers are those of `setmaxnreg`, and a launch has as
@@ -182,7 +192,7 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> error,
                                    int64_t warps, int64_t stages,
                                    ArrayRef<int64_t> raster, int64_t copyWarps,
                                    bool inGroups, int64_t copyRegisters,
-                                   int64_t computeRegisters) {
+                                   int64_t computeRegisters, bool rotated) {
   if (warps < 1 || warps > 32)
     return error() << "a schedule has " << warps << " warps, expected 1 to 32";
   if (copyWarps < 0 || copyWarps > 32 - warps)
@@ -196,6 +206,9 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> error,
   if (!raster.empty() && (raster.size() != 2 || !llvm::all_of(raster, isCount)))
     return error() << "a schedule has a raster of " << shapeText(raster)
                    << ", expected rows x programs in a row, 1 or more of each";
+  if (rotated && !copyWarps)
+    return error() << "a schedule is rotated, expected roles = {copy = N}, whose "
+                      "rings the next iteration reads";
   if (!inGroups && (copyRegisters || computeRegisters))
     return error() << "a schedule has registers for roles, expected groups = N "
                       "in place of warps";

@@ -230,9 +230,14 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     has, where the copy warps are whole groups: `roles = {copy = 4 at 40, compute at
     232}`.
 
+    `rotated` lets a product of the next iteration run beside what this one computes
+    between two of its products, in loops whose operands a copying warp loads: the
+    loop carries the second product's computed operand (--tile-rotate-loops).
+
     Example: `#tile.schedule<warps = 4, stages = 3, raster = 8x32>`,
     `#tile.schedule<warps = 4, stages = 3, roles = {copy = 1}>`,
-    `#tile.schedule<groups = 2, stages = 4, roles = {copy = 4 at 40, compute at 232}>`
+    `#tile.schedule<groups = 2, stages = 4, roles = {copy = 4 at 40, compute at 232}>`,
+    `#tile.schedule<groups = 2, stages = 2, rotated, roles = {copy = 4 at 40, compute at 232}>`
   }];
   let parameters = (ins DefaultValuedParameter<"int64_t", "4">:$warps,
                         DefaultValuedParameter<"int64_t", "2">:$stages,
@@ -240,17 +245,19 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
                         DefaultValuedParameter<"int64_t", "0">:$copyWarps,
                         DefaultValuedParameter<"bool", "false">:$inGroups,
                         DefaultValuedParameter<"int64_t", "0">:$copyRegisters,
-                        DefaultValuedParameter<"int64_t", "0">:$computeRegisters);
+                        DefaultValuedParameter<"int64_t", "0">:$computeRegisters,
+                        DefaultValuedParameter<"bool", "false">:$rotated);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let builders = [AttrBuilder<(ins "int64_t":$warps, "int64_t":$stages,
       CArg<"::llvm::ArrayRef<int64_t>", "{}">:$raster, CArg<"int64_t", "0">:$copyWarps), [{
     return $_get($_ctxt, warps, stages, raster, copyWarps, /*inGroups=*/false,
-                 /*copyRegisters=*/0, /*computeRegisters=*/0);
+                 /*copyRegisters=*/0, /*computeRegisters=*/0, /*rotated=*/false);
   }]>];
   let extraClassDeclaration = [{
-    /// Warps that multiply together, and threads of them.
-    static constexpr int64_t groupWarps = 4, groupThreads = 128;
+    /// Warps that multiply together, threads of them, and rows of a sum that an
+    /// instruction of theirs computes.
+    static constexpr int64_t groupWarps = 4, groupThreads = 128, groupRows = 64;
     /// All threads of a program, in any role.
     int64_t getThreads() const { return 32 * (getWarps() + getCopyWarps()); }
     /// Registers that a thread has at the start, of a file of so many: a multiple

@@ -65,24 +65,34 @@ static int64_t halves(int64_t elementBits, int64_t depth) {
   return depth / (4 * packed(elementBits));
 }
 
-Result<Distributed> mmaAccumulator(std::vector<int64_t> shape, int64_t warpsM,
-                                   int64_t warpsN) {
+/// `together`: a warp's columns are adjacent, not every warpsN-th eight.
+static Result<Distributed> accumulator(std::vector<int64_t> shape,
+                                       int64_t warpsM, int64_t warpsN,
+                                       bool together) {
   if (Status s = checkBlock(shape, warpsM, warpsN); !s)
     return s.error();
   if (Status s = checkMultiple("m", shape[0], 16 * warpsM); !s)
     return s.error();
   if (Status s = checkMultiple("n", shape[1], 8 * warpsN); !s)
     return s.error();
-  return Tower(shape)
-      .registers(1, 2)
-      .lanes(1, 4)
-      .lanes(0, 8)
-      .registers(0, 2)
-      .warps(0, warpsM)
-      .warps(1, warpsN)
-      .registers(1, shape[1] / (8 * warpsN))
-      .registers(0, shape[0] / (16 * warpsM))
-      .get();
+  const int64_t eights = shape[1] / (8 * warpsN);
+  Tower t(shape);
+  t.registers(1, 2).lanes(1, 4).lanes(0, 8).registers(0, 2).warps(0, warpsM);
+  if (together)
+    t.registers(1, eights).warps(1, warpsN);
+  else
+    t.warps(1, warpsN).registers(1, eights);
+  return t.registers(0, shape[0] / (16 * warpsM)).get();
+}
+
+Result<Distributed> mmaAccumulator(std::vector<int64_t> shape, int64_t warpsM,
+                                   int64_t warpsN) {
+  return accumulator(std::move(shape), warpsM, warpsN, /*together=*/false);
+}
+
+Result<Distributed> wgmmaAccumulator(std::vector<int64_t> shape, int64_t warpsM,
+                                     int64_t warpsN) {
+  return accumulator(std::move(shape), warpsM, warpsN, /*together=*/true);
 }
 
 Result<Distributed> mmaOperandA(std::vector<int64_t> shape, int64_t warpsM,

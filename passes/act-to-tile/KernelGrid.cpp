@@ -30,7 +30,7 @@ void KernelGrid::takeGroups(int rows, int64_t groups) {
   constexpr int64_t storedBytes = 4096; // of each warp
   inGroups = true;
   warps = groups * ScheduleAttr::groupWarps;
-  blocks[rows] = groups * groupRows;
+  blocks[rows] = groups * ScheduleAttr::groupRows;
   besideRing = storedBytes * warps;
 }
 

@@ -25,6 +25,8 @@ struct KernelGrid {
   /// copies. Its ring stays while results are stored: `besideRing` bytes are
   /// needed for that.
   bool inGroups = false;
+  /// The next block's scores are computed while this one's are summed up.
+  bool rotated = false;
   int64_t besideRing = 0;
   int64_t step = 64; // of a sum of products
   int64_t unit = 64; // a shorter sum's step is a multiple of this
@@ -50,9 +52,6 @@ struct KernelGrid {
   void takeGroups(int rows, int64_t groups);
 };
 
-/// The rows of a product that a group of four warps computes.
-constexpr int64_t groupRows = 64;
-
 /// How groups share the registers with the warps that copy. One thread copies;
 /// where registers are short, its warp gives some of them away, which warps do
 /// four at a time. 0: each thread has as many as the launch gives it.
@@ -60,10 +59,10 @@ struct GroupRegisters {
   explicit GroupRegisters(int64_t groups)
       : copyWarps(groups > 1 ? 4 : 1),
         copy(groups > 2    ? 32
-             : groups == 2 ? 40
+             : groups == 2 ? 24
                            : 0),
         compute(groups > 2    ? 160
-                : groups == 2 ? 232
+                : groups == 2 ? 240
                               : 0) {}
   int64_t copyWarps, copy, compute;
 };

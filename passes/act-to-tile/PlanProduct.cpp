@@ -195,9 +195,9 @@ bool Product::isForGroups() const {
 /// own.
 KernelGrid Product::withGroups(KernelGrid g) const {
   constexpr int64_t mostStages = 4;
-  if (!isForGroups() || p.computed || g.blocks[p.rows] % groupRows)
+  if (!isForGroups() || p.computed || g.blocks[p.rows] % ScheduleAttr::groupRows)
     return g;
-  g.takeGroups(p.rows, g.blocks[p.rows] / groupRows);
+  g.takeGroups(p.rows, g.blocks[p.rows] / ScheduleAttr::groupRows);
   if (!isNearlyPlain(g.root, results.stored, 0) ||
       getElementTypeOrSelf(results.stored.front().getType()).isF32())
     g.besideRing += g.blocks[p.rows] * g.blocks[p.columns] * sizeof(float);
@@ -255,7 +255,7 @@ KernelGrid Product::planComputed() {
     grid.blocks[p.rows] = block(shape[p.rows], width <= 128 ? 128 : 64, 64);
     grid.warps = width <= 64 || grid.blocks[p.rows] <= 64 ? 4 : 8;
   }
-  grid.inGroups = isForGroups() && results.added.empty();
+  grid.inGroups = isForGroups();
   PlanAlone alone = planAlone(grid, p, results, options);
   auto fitting = [&](SmallVector<KernelGrid> grids) {
     llvm::erase_if(grids, [&](const KernelGrid &g) { return !fits(g); });
@@ -318,11 +318,13 @@ SmallVector<KernelGrid> Product::sameBits(const KernelGrid &planned,
     widths = {128, 64, 32, 16};
   if (planned.inGroups) {
     for (int64_t stages : {2, 1})
-      for (int64_t groups = planned.blocks[p.rows] / groupRows; groups; --groups)
+      for (int64_t groups = planned.blocks[p.rows] / ScheduleAttr::groupRows; groups; --groups)
         {
         all.push_back(planned);
         all.back().takeGroups(p.rows, groups);
         all.back().stages = stages;
+        if (order && order->rows && !order->isOf(all.back(), p.rows))
+          all.pop_back();
       }
     return all;
   }

@@ -143,33 +143,49 @@ static KernelGrid fitRegisters(KernelGrid grid, const ProductShape &p,
 }
 
 /// The same for groups of warps, 64 rows each: the longest steps that two
-/// groups, or three, have registers and shared memory for, else one. A thread
-/// holds half of a row of sums and half of a row of scores; the scores once
-/// more, rounded, while the next product reads them.
-static KernelGrid fitGroups(KernelGrid grid, const ProductShape &p,
-                            const ProductFacts &facts,
-                            llvm::function_ref<bool(const KernelGrid &)> fits) {
-  const int64_t inner = facts.products - facts.kept;
-  const int64_t mostGroups =
-      llvm::divideCeil(shapeOf(grid.root)[p.rows], groupRows);
+/// groups, or three, have registers and shared memory for, else one; nothing
+/// where there are none. A thread holds half of a row of each sum that is kept,
+/// and
+///
+/// - half of a row of scores, and the scores once more, rounded, while the next
+///   product reads them;
+/// - or, where a product is added to memory, half of a row of two products,
+///   and then its part of that product: rows of steps and the same columns.
+static std::optional<KernelGrid>
+fitGroups(const KernelGrid &grid, const ProductShape &p, int64_t added,
+          const ProductFacts &facts,
+          llvm::function_ref<bool(const KernelGrid &)> fits) {
+  constexpr int64_t group = ScheduleAttr::groupRows, panel = 64;
+  const int64_t inner = facts.products - facts.kept,
+                columns = grid.blocks[p.columns],
+                mostGroups =
+                    llvm::divideCeil(shapeOf(grid.root)[p.rows], group);
   // What is left for addresses and rows, and for random numbers or bounds.
   const int64_t beside = facts.draws ? 72 : facts.windowed ? 56 : 32;
-  KernelGrid g = grid;
   for (bool many : {true, false})
-    for (g.step = 128; g.step >= 16; g.step -= 16)
+    for (int64_t step = 128; step >= 16; step -= 16)
       for (int64_t groups : {3, 2, 1}) {
-        if (groups > mostGroups || (groups > 1) != many || (facts.draws && g.step > 64))
+        if (groups > mostGroups || (groups > 1) != many ||
+            (facts.draws && step > 64))
           continue;
-        g.takeGroups(p.rows, groups);
-        int64_t held = (facts.kept * g.blocks[p.columns] +
-                        (inner + facts.read) * g.step) /
-                           2 +
-                       inner * g.step / 4;
+        // Groups share the rows of what is added, or its columns.
+        if (added && (step % group || groups > 2 ||
+                      (step < group * groups && columns % (panel * groups))))
+          continue;
         const int64_t most = GroupRegisters(groups).compute;
+        int64_t scores = (inner + facts.read) * step / 2,
+                held = facts.kept * columns / 2 +
+                       (added ? std::max(scores, inner * step / 4 +
+                                                     added * step * columns /
+                                                         (2 * group * groups))
+                              : scores + inner * step / 4);
+        KernelGrid g = grid;
+        g.step = step;
+        g.takeGroups(p.rows, groups);
         if (held + beside <= (most ? most : 255) && fits(g))
           return g;
       }
-  return g;
+  return {};
 }
 
 // 64 rows are enough for all warps to share a product. With fewer, columns have
@@ -183,7 +199,7 @@ bool act::tile::isAlone(const KernelResults &results) {
   return factsOf(results.stored) == factsOf(nearestProducts(results.stored));
 }
 
-PlanAlone act::tile::planAlone(const KernelGrid &grid, const ProductShape &p,
+PlanAlone act::tile::planAlone(KernelGrid grid, const ProductShape &p,
                                const KernelResults &results,
                                const PlanOptions &options) {
   const ProductFacts facts = factsOf(nearestProducts(results.stored));
@@ -205,11 +221,13 @@ PlanAlone act::tile::planAlone(const KernelGrid &grid, const ProductShape &p,
     return sharedEstimate(g, results, /*whole=*/false) <=
            options.target->limits.sharedBytesPerBlock;
   };
-  if (grid.inGroups) {
-    plan.grids = {fitGroups(grid, p, facts, fits)};
-    plan.order = {plan.grids.front().step};
-    return plan;
-  }
+  if (grid.inGroups)
+    if (auto g = fitGroups(grid, p, results.added.size(), facts, fits)) {
+      plan.grids = {*g};
+      plan.order = {g->step, 1, results.added.empty() ? 0 : g->blocks[p.rows]};
+      return plan;
+    }
+  grid.inGroups = false;
   for (const BlockLimit &limit : blockLimits()) {
     plan.grids.push_back(fitRegisters(grid, p, results.added.size(), facts,
                                       limit, *options.target));

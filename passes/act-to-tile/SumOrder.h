@@ -40,13 +40,13 @@ struct SumOrder {
 
 /// The order of products that depend on each other, such as those of attention,
 /// and grids that have it, for nothing but them: the fastest first, the last
-/// one fits in shared memory, if any does. `grid` has the largest blocks,
-/// `product` is the root's.
+/// one fits in shared memory, if any does. `grid` has the largest blocks, and
+/// whether warps may work in groups; `product` is the root's.
 struct PlanAlone {
   SumOrder order;
   llvm::SmallVector<KernelGrid> grids;
 };
-PlanAlone planAlone(const KernelGrid &grid, const ProductShape &product,
+PlanAlone planAlone(KernelGrid grid, const ProductShape &product,
                     const KernelResults &results, const PlanOptions &options);
 
 /// Whether a program of `results` does no more than their products: then the

@@ -75,7 +75,11 @@ void makeAsync(DotOp dot) {
   OpBuilder b(dot);
   Location loc = dot.getLoc();
   Source a = sourceOf(dot.getA()), n = sourceOf(dot.getB());
-  Value first = isStaged(a.block) ? staged(a, b, loc) : dot.getA();
+  // The sum of another product is in the registers that the operand is read
+  // from; what is elsewhere goes by way of memory.
+  Value first = isStaged(a.block) ? staged(a, b, loc)
+                : a.block == dot.getA() ? dot.getA()
+                                        : stored(a, b, loc);
   Value second = isStaged(n.block) ? staged(n, b, loc) : stored(n, b, loc);
   Value acc =
       BeginDotOp::create(b, loc, PendingType::get(dot.getType()), dot.getAcc());

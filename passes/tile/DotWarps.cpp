@@ -38,12 +38,27 @@ static bool rowsStayTogether(Value v,
   return false;
 }
 
+std::pair<int64_t, int64_t> act::tile::groupsOf(ArrayRef<int64_t> shape,
+                                                int64_t groups) {
+  for (int64_t m = groups; m >= 1; --m)
+    if (groups % m == 0 && shape[0] % (ScheduleAttr::groupRows * m) == 0 &&
+        shape[1] % (8 * (groups / m)) == 0)
+      return {m, groups / m};
+  return {0, 0};
+}
+
+bool act::tile::isWgmma(DotOp dot) {
+  InstructionAttr chosen = dot.getInstructionAttr();
+  return chosen && chosen.getKind() == InstructionKind::Wgmma;
+}
+
 std::pair<int64_t, int64_t> act::tile::warpsOf(DotOp dot, int64_t warps) {
   ArrayRef<int64_t> shape = dot.getType().getShape();
-  // A group of warps is one below the other.
-  if (InstructionAttr chosen = dot.getInstructionAttr();
-      chosen && chosen.getKind() == InstructionKind::Wgmma)
-    return {warps, 1};
+  // The warps of a group are one below the other.
+  if (isWgmma(dot)) {
+    auto [m, n] = groupsOf(shape, warps / ScheduleAttr::groupWarps);
+    return {m * ScheduleAttr::groupWarps, n};
+  }
   llvm::SmallPtrSet<Operation *, 32> seen;
   bool rows = rowsStayTogether(dot.getResult(), seen);
   // If A comes from another accumulator, its rows stay in their warps.

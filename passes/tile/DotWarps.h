@@ -10,5 +10,14 @@ namespace act::tile {
 /// rows. 0 and 0 where the warps cannot share the accumulator.
 std::pair<int64_t, int64_t> warpsOf(DotOp dot, int64_t warps);
 
+/// Groups of warps along the rows and columns of a sum of this shape: as many
+/// along the rows as have 64 of them each. 0 and 0 where groups cannot share
+/// it.
+std::pair<int64_t, int64_t> groupsOf(llvm::ArrayRef<int64_t> shape,
+                                     int64_t groups);
+
+/// Whether a warp group's instruction was chosen for the product.
+bool isWgmma(DotOp dot);
+
 } // namespace act::tile
 #endif

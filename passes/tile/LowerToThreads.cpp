@@ -371,6 +371,12 @@ LogicalResult LowerToThreads::lower(gpu::GPUFuncOp kernel,
   for (size_t i = 0; i < t.tensorMaps().size(); ++i)
     arguments.push_back(LLVM::LLVMPointerType::get(&getContext()));
   kernel.setFunctionType(FunctionType::get(&getContext(), arguments, {}));
+  // Attributes come with all arguments or none.
+  if (ArrayAttr all = kernel.getAllArgAttrs()) {
+    SmallVector<Attribute> attributes(all.begin(), all.end());
+    attributes.resize(arguments.size(), b.getDictionaryAttr({}));
+    kernel.setAllArgAttrs(attributes);
+  }
   for (auto [i, bytes] : llvm::enumerate(alignments))
     if (bytes)
       kernel.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),

@@ -386,6 +386,33 @@ def AssignLayoutsPass : Pass<"tile-assign-layouts", "::mlir::gpu::GPUModuleOp"> 
   let dependentDialects = ["::act::tile::TileDialect"];
 }
 
+def TransposeDotsPass : Pass<"tile-transpose-dots", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "computes products transposed where the next one takes them so";
+  let description = [{
+    For kernels whose warps work in groups. A product whose first operand is the
+    transpose of a block that was computed from another product would get it by way
+    of shared memory. If the other product is computed transposed, and all between
+    them, the operand stays in registers. Other readers get the transpose of that.
+    The pass runs before `tile-select-instructions`.
+
+    Before:
+    ```mlir
+    %2 = tile.dot %0, %1, %cst : tensor<64x32xbf16>, tensor<32x128xbf16> -> tensor<64x128xf32>
+    %3 = arith.truncf %2 : tensor<64x128xf32> to tensor<64x128xbf16>
+    %4 = tile.trans %3 : tensor<64x128xbf16>
+    %5 = tile.dot %4, %0, %cst_0 : tensor<128x64xbf16>, tensor<64x32xbf16> -> tensor<128x32xf32>
+    ```
+    After `--tile-transpose-dots`:
+    ```mlir
+    %2 = tile.trans %1 : tensor<32x128xbf16>
+    %3 = tile.trans %0 : tensor<64x32xbf16>
+    %4 = tile.dot %2, %3, %cst_1 : tensor<128x32xbf16>, tensor<32x64xbf16> -> tensor<128x64xf32>
+    %5 = arith.truncf %4 : tensor<128x64xf32> to tensor<128x64xbf16>
+    %6 = tile.dot %5, %0, %cst_0 : tensor<128x64xbf16>, tensor<64x32xbf16> -> tensor<128x32xf32>
+    ```
+  }];
+}
+
 def AsyncDotsPass : Pass<"tile-async-dots", "::mlir::gpu::GPUModuleOp"> {
   let summary = "starts products of warp groups and waits for them later";
   let description = [{

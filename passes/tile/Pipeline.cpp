@@ -32,6 +32,7 @@ void tile::buildTilePipeline(OpPassManager &pm, const TileOptions &options) {
   // way.
   pm.addPass(createSimplifyMathPass());
   pm.addPass(createCSEPass());
+  pm.addPass(createTransposeDotsPass());
   // Count before dots are skipped at run time, depending on memory.
   pm.addPass(createCountBlockBytesPass());
   pm.addPass(createSkipEmptyDotsPass());

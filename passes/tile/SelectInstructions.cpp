@@ -9,6 +9,7 @@
 #include "dialects/tile/Float8.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "passes/tile/DotWarps.h"
 #include "passes/tile/KnownTarget.h"
 #include "passes/tile/Passes.h"
 
@@ -51,28 +52,30 @@ InstructionAttr mmaSync(DotOp dot) {
 /// The wgmma for `dot` in a program of `warps` warps; null where there is none:
 /// a group's part is 64 rows at a time, of 16-bit elements.
 InstructionAttr wgmma(DotOp dot, int64_t warps) {
-  constexpr int64_t rows = 64, mostColumns = 256, depth = 16;
+  constexpr int64_t mostColumns = 256, depth = 16;
   Type element = getElementTypeOrSelf(dot.getA().getType());
   ArrayRef<int64_t> acc = dot.getType().getShape();
-  int64_t groups = warps / ScheduleAttr::groupWarps;
-  if (!isa<BFloat16Type, Float16Type>(element) || !dot.getWithin().empty() ||
-      !dot.getType().getElementType().isF32() || acc[0] % (rows * groups) ||
-      acc[1] % 8 || dot.getA().getType().getDimSize(1) % depth)
+  auto [m, n] = groupsOf(acc, warps / ScheduleAttr::groupWarps);
+  if (!m || !isa<BFloat16Type, Float16Type>(element) || !dot.getWithin().empty() ||
+      !dot.getType().getElementType().isF32() ||
+      dot.getA().getType().getDimSize(1) % depth)
     return {};
+  const int64_t columns = acc[1] / n;
   // Where b is stored by rows of k, an instruction reads whole panels of them.
   int64_t panel = 8;
   if (!dot.getB().getDefiningOp<TransOp>()) {
     int64_t bytes = element.getIntOrFloatBitWidth() / 8;
     panel = act::layout::Shared::evenWidth(acc[1] * bytes) / bytes;
-    if (panel < 16)
+    if (panel < 16 || columns % panel)
       return {};
   }
   // The fewest instructions that are equally wide.
-  int64_t parts = llvm::divideCeil(acc[1], mostColumns);
-  while (acc[1] % (panel * parts))
+  int64_t parts = llvm::divideCeil(columns, mostColumns);
+  while (columns % (panel * parts))
     ++parts;
-  return InstructionAttr::get(dot.getContext(), InstructionKind::Wgmma, rows,
-                              acc[1] / parts, depth, element, /*parts=*/1);
+  return InstructionAttr::get(dot.getContext(), InstructionKind::Wgmma,
+                              ScheduleAttr::groupRows, columns / parts, depth,
+                              element, /*parts=*/1);
 }
 
 struct SelectInstructions

@@ -57,6 +57,10 @@ int64_t mmaDepth(int64_t elementBits, int64_t k);
 /// shape is {M, N}; M a multiple of 16 warpsM, N of 8 warpsN.
 Result<Distributed> mmaAccumulator(std::vector<int64_t> shape, int64_t warpsM,
                                    int64_t warpsN);
+/// The same with the columns of a warp side by side, as a wgmma computes them;
+/// with warpsN = 1 it is equal.
+Result<Distributed> wgmmaAccumulator(std::vector<int64_t> shape, int64_t warpsM,
+                                     int64_t warpsN);
 /// shape is {M, K}; M a multiple of 16 warpsM, K has an mmaDepth.
 Result<Distributed> mmaOperandA(std::vector<int64_t> shape, int64_t warpsM,
                                 int64_t warpsN, int64_t elementBits);

@@ -17,6 +17,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
+#include "passes/tile/DotWarps.h"
 #include "passes/tile/Layouts.h"
 #include "passes/tile/threads/SharedAddress.h"
 
@@ -152,16 +153,23 @@ bool isZero(Value pending) {
 
 void lowerProduct(DotAsyncOp op, ThreadBuilder &t) {
   InstructionAttr chosen = op.getInstruction();
-  const int64_t groups = t.warps / ScheduleAttr::groupWarps, m = chosen.getM(),
-                n = chosen.getN(), k = chosen.getK();
+  const int64_t m = chosen.getM(), n = chosen.getN(), k = chosen.getK();
   ArrayRef<int64_t> acc = op.getAcc().getType().getBlock().getShape();
-  const int64_t rows = acc[0] / groups, columns = acc[1],
+  // The groups are side by side where there are too few rows.
+  const auto [below, beside] =
+      groupsOf(acc, t.warps / ScheduleAttr::groupWarps);
+  const int64_t rows = acc[0] / below, columns = acc[1] / beside,
                 depth = op.getB().getType().getShape()[0];
 
   Ptx ptx(t);
-  Value group;
-  if (groups > 1)
-    group = t.group();
+  Value down, across;
+  auto groupBy = [&, below = below](auto op) -> Value {
+    return decltype(op)::create(t.b, t.loc, t.group(), t.i32(below));
+  };
+  if (below > 1)
+    down = beside > 1 ? groupBy(arith::RemUIOp()) : t.group();
+  if (beside > 1)
+    across = below > 1 ? groupBy(arith::DivUIOp()) : t.group();
   auto memory = dyn_cast<SharedType>(op.getA().getType());
   // Words of A are results too: nothing else then uses their registers before
   // the wait, which takes them.
@@ -174,11 +182,13 @@ void lowerProduct(DotAsyncOp op, ThreadBuilder &t) {
   std::string aName;
   if (memory) {
     a.emplace(op.getA(), memory.isTransposed(), t);
-    if (group)
-      a->move(group, m, t);
+    if (down)
+      a->move(down, m, t);
     aName = ptx.add(a->descriptor);
   }
   Operand b(op.getB(), !op.getB().getType().isTransposed(), t);
+  if (across)
+    b.move(across, columns, t);
   std::string bName = ptx.add(b.descriptor);
 
   llvm::raw_string_ostream os(ptx.text);
@@ -193,7 +203,7 @@ void lowerProduct(DotAsyncOp op, ThreadBuilder &t) {
         // of eight, twice.
         int64_t first = row / m * columns / 2 + column / 2;
         if (a)
-          os << "add.s64 a, " << aName << ", " << a->offset(row * groups, at)
+          os << "add.s64 a, " << aName << ", " << a->offset(row * below, at)
              << ";\n";
         os << "add.s64 b, " << bName << ", " << b.offset(column, at) << ";\n"
            << "wgmma.mma_async.sync.aligned.m" << m << 'n' << n << 'k' << k
