@@ -382,6 +382,12 @@ void Roles::run() {
   SmallVector<Ring *> used;
   for (const CopiedLoop &copied : loops)
     used.push_back(&ringOf(copied));
+  // Tickets were exchanged by way of shared memory, maybe the rings' own.
+  if (llvm::any_of(slice, llvm::IsaPred<TicketOp>) &&
+      llvm::any_of(used, [](Ring *ring) {
+        return ring->filled == Filled::ByEngine;
+      }))
+    FenceSharedOp::create(b, loc());
   BarrierOp::create(b, loc());
   auto roles = RolesOp::create(b, loc());
   Block *compute = b.createBlock(&roles.getCompute()),

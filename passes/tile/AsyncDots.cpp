@@ -11,6 +11,7 @@
 //
 // Sums that are only added to stay pending, from one product to the next and
 // from one iteration of a loop to the next.
+#include "passes/tile/DotOrder.h"
 #include "passes/tile/Layouts.h"
 #include "passes/tile/Passes.h"
 #include "passes/tile/StagedLoads.h"
@@ -183,6 +184,10 @@ struct AsyncDots : act::tile::impl::AsyncDotsPassBase<AsyncDots> {
     getOperation()->walk([&](scf::ForOp loop) { loops.push_back(loop); });
     // Inner loops first: an outer one then carries what they leave pending.
     llvm::for_each(loops, carry);
+    llvm::SmallSetVector<Block *, 4> blocks;
+    getOperation()->walk([&](DotAsyncOp dot) { blocks.insert(dot->getBlock()); });
+    for (Block *block : blocks)
+      orderDots(*block);
   }
 };
 

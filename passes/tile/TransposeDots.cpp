@@ -57,7 +57,11 @@ private:
   Value compute(Value v, OpBuilder &b);
 
   llvm::DenseMap<Value, Value> made;
-  SmallVector<std::pair<Value, Value>> order;
+  struct Done {
+    Operation *op; // that computes `value`
+    Value value, transposed;
+  };
+  SmallVector<Done> order;
 };
 
 bool Transposition::reachesDot(Value v) {
@@ -87,7 +91,7 @@ Value Transposition::of(Value v) {
   Value t = compute(v, b);
   // An op with several results enters them all.
   if (made.try_emplace(v, t).second)
-    order.push_back({v, t});
+    order.push_back({v.getDefiningOp(), v, t});
   return t;
 }
 
@@ -131,16 +135,16 @@ Value Transposition::compute(Value v, OpBuilder &b) {
   for (auto [r, t] : llvm::zip(op->getResults(), again->getResults())) {
     t.setType(transposed(r.getType()));
     if (made.try_emplace(r, t).second)
-      order.push_back({r, t});
+      order.push_back({op, r, t});
   }
   return made.lookup(v);
 }
 
 void Transposition::replaceOthers() {
   // Readers before what they read: most have no reader left by then.
-  for (auto [v, t] : llvm::reverse(order)) {
-    Operation *op = v.getDefiningOp();
-    if (!op || t.getDefiningOp<TransOp>())
+  llvm::SmallPtrSet<Operation *, 8> erased;
+  for (auto [op, v, t] : llvm::reverse(order)) {
+    if (t.getDefiningOp<TransOp>() || erased.contains(op))
       continue;
     if (!isOpTriviallyDead(op)) {
       if (isa<ExpandDimsOp, BroadcastOp>(op))
@@ -149,8 +153,10 @@ void Transposition::replaceOthers() {
       b.setInsertionPointAfter(t.getDefiningOp());
       v.replaceAllUsesWith(TransOp::create(b, v.getLoc(), t));
     }
-    if (isOpTriviallyDead(op))
+    if (isOpTriviallyDead(op)) {
+      erased.insert(op);
       op->erase();
+    }
   }
 }
 

@@ -287,6 +287,19 @@ int64_t Younger::count(Value pending, Operation *at) {
   return isa<DotAsyncOp>(op) ? since : 0;
 }
 
+/// Whether an earlier wait in the block covers `pending`. ptxas takes a second
+/// wait that lets more run for leave to let them run.
+bool isComplete(Value pending, Operation *at) {
+  for (Operation *op = at->getPrevNode(); op && op != pending.getDefiningOp();
+       op = op->getPrevNode()) {
+    if (!isa<DotResultOp, AwaitDotOp>(op))
+      continue;
+    if (Younger().count(op->getOperand(0), op) <= Younger().count(pending, op))
+      return true;
+  }
+  return false;
+}
+
 /// Waits for the product and those before it. Registers that it reads are kept
 /// up to here, and its sum comes from here.
 Registers wait(Operation *op, Value pending, bool takesSum, ThreadBuilder &t) {
@@ -302,7 +315,8 @@ Registers wait(Operation *op, Value pending, bool takesSum, ThreadBuilder &t) {
        v = dot.getAcc())
     llvm::append_range(changed, t.readByProduct[dot]);
   ptx.addChanged(changed);
-  ptx.text = "wgmma.wait_group.sync.aligned " + std::to_string(younger) + ";";
+  if (!isComplete(pending, op))
+    ptx.text = "wgmma.wait_group.sync.aligned " + std::to_string(younger) + ";";
   Registers out = ptx.emit();
   out.truncate(sums);
   return out;
@@ -310,9 +324,25 @@ Registers wait(Operation *op, Value pending, bool takesSum, ThreadBuilder &t) {
 
 } // namespace
 
+/// Whether another product begins before the one that adds to `begin`.
+static bool isEarly(BeginDotOp begin) {
+  for (Operation *op = begin->getNextNode(); op; op = op->getNextNode())
+    if (isa<DotAsyncOp>(op))
+      return !llvm::is_contained(begin->getUsers(), op);
+  return false;
+}
+
 void act::tile::lowerAsyncDot(Operation *op, ThreadBuilder &t) {
   if (auto begin = dyn_cast<BeginDotOp>(op)) {
-    t.set(begin.getResult(), Registers(t.of(begin.getBlock())));
+    Registers start(t.of(begin.getBlock()));
+    // Their registers are written here, and not while the other product runs.
+    if (isEarly(begin) && begin.getBlock().getDefiningOp() &&
+        !isZero(begin.getResult())) {
+      Ptx ptx(t);
+      ptx.addChanged(start);
+      start = ptx.emit();
+    }
+    t.set(begin.getResult(), std::move(start));
   } else if (auto dot = dyn_cast<DotAsyncOp>(op)) {
     lowerProduct(dot, t);
   } else if (auto result = dyn_cast<DotResultOp>(op)) {
