@@ -16,14 +16,17 @@
 // share a ring; each starts at the slot after the previous loop's last.
 //
 // Blocks that a tensor map can copy (TMA) are: one thread announces their bytes
-// and starts the copies. Where an asynchronous product reads a slot, the slot
-// is given back in the next iteration, when that product is complete.
+// and starts the copies. Blocks that the same products read have mbarriers of
+// their own, a channel: an asynchronous product waits for its operands alone,
+// and they are given back when it is complete, which may be in the next
+// iteration. Loops around a loop are repeated on both sides.
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/tile/KnownTarget.h"
 #include "passes/tile/Passes.h"
 #include "passes/tile/StagedLoads.h"
 #include "passes/tile/threads/SharedAddress.h"
+#include <set>
 
 namespace act::tile {
 #define GEN_PASS_DEF_ASSIGNROLESPASS
@@ -44,10 +47,16 @@ struct Position {
 /// engine.
 enum class Filled { ByThreads, ByEngine };
 
+/// Blocks of an iteration that are waited for together, by number.
+struct Channel {
+  SmallVector<unsigned> blocks;
+  Value full = {}, empty = {}; // an mbarrier for each slot
+};
+
 struct Ring {
   SmallVector<Type> types; // of the blocks of an iteration, slots included
   SmallVector<Value> blocks;
-  Value full, empty; // an mbarrier for each slot
+  SmallVector<Channel> channels;
   Filled filled = Filled::ByThreads;
   Position compute, copy;
 };
@@ -55,7 +64,49 @@ struct Ring {
 struct CopiedLoop {
   scf::ForOp loop;
   SmallVector<StagedLoad> loads;
+  SmallVector<Channel> channels;
+  Ring *ring = nullptr;
 };
+
+/// The asynchronous products that read the block. Nothing if others read it.
+std::optional<std::set<Operation *>> productsOf(const StagedLoad &staged) {
+  if (!staged.conversions.empty())
+    return std::nullopt;
+  std::set<Operation *> products;
+  SmallVector<Value> memories;
+  for (ToSharedOp op : staged.shared)
+    memories.push_back(op.getResult());
+  while (!memories.empty())
+    for (Operation *user : memories.pop_back_val().getUsers())
+      if (auto view = dyn_cast<SharedViewOp>(user))
+        memories.push_back(view.getResult());
+      else if (isa<DotAsyncOp>(user))
+        products.insert(user);
+      else
+        return std::nullopt;
+  return products;
+}
+
+/// Loads of a loop by what reads them; all together if threads do.
+SmallVector<Channel> channelsOf(ArrayRef<StagedLoad> loads) {
+  SmallVector<Channel> channels;
+  std::vector<std::set<Operation *>> readers;
+  for (auto [i, staged] : llvm::enumerate(loads)) {
+    auto products = productsOf(staged);
+    if (!products) {
+      Channel &all = channels.emplace_back();
+      all.blocks.assign(llvm::to_vector(llvm::seq<unsigned>(0, loads.size())));
+      return {all};
+    }
+    const size_t known = llvm::find(readers, *products) - readers.begin();
+    if (known == readers.size()) {
+      readers.push_back(*products);
+      channels.emplace_back();
+    }
+    channels[known].blocks.push_back(i);
+  }
+  return channels;
+}
 
 class Roles {
 public:
@@ -68,13 +119,24 @@ private:
   bool isCopied(scf::ForOp loop, const StagedLoad &staged);
   bool addSlice(ValueRange values);
   bool addSlice(Operation *op);
+  bool isKnown(Value v);
   void findLoops();
   void makePrefix();
   Filled filledBy(const CopiedLoop &copied) const;
   Ring &ringOf(const CopiedLoop &copied);
-  void giveBack(Ring &ring, scf::ForOp loop, Value slot, Value index);
-  void compute(const CopiedLoop &copied, Ring &ring);
-  void copy(const CopiedLoop &copied, Ring &ring);
+  void await(const CopiedLoop &copied, scf::ForOp loop, Value slot,
+             Value parity);
+  void giveBack(const CopiedLoop &copied, scf::ForOp loop, Value slot,
+                Value index);
+  void compute(const CopiedLoop &copied);
+  void copy(const CopiedLoop &copied, IRMapping &map);
+  void computeAll(Block &block);
+  void copyAll(Block &block, IRMapping &map);
+  Value onCopySide(Value v, IRMapping &map);
+  /// The copied loop that the op is, or nothing.
+  CopiedLoop *copiedAt(Operation *op);
+  /// The rings of the loops inside.
+  SmallVector<Ring *> ringsIn(scf::ForOp outer);
 
   Value number(int64_t v) { return number(v, b); }
   Value number(int64_t v, OpBuilder &at) {
@@ -92,7 +154,7 @@ private:
   Block &body;
   ScheduleAttr schedule;
   OpBuilder b;
-  SmallVector<CopiedLoop> loops;
+  std::vector<CopiedLoop> loops;
   SetVector<Operation *> slice; // ops of `body` that copies need
   std::vector<std::unique_ptr<Ring>> rings;
 };
@@ -125,6 +187,20 @@ bool Roles::addSlice(Operation *op) {
   return true;
 }
 
+/// Whether the copying warps can know a value that is defined outside of a
+/// copied loop: from the kernel's body, or computed in the loops around it.
+bool Roles::isKnown(Value v) {
+  if (auto argument = dyn_cast<BlockArgument>(v)) {
+    auto outer = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    return !outer || v == outer.getInductionVar();
+  }
+  Operation *op = v.getDefiningOp();
+  if (op->getBlock() == &body)
+    return addSlice(op);
+  return isMemoryEffectFree(op) && !op->getNumRegions() && !touchesBlocks(op) &&
+         llvm::all_of(op->getOperands(), [&](Value o) { return isKnown(o); });
+}
+
 /// Whether the copying warps can do this load: everything that its position
 /// depends on outside of the loop must be computable by all warps, and nothing
 /// in this kernel may write its memory.
@@ -152,8 +228,12 @@ bool Roles::isCopied(scf::ForOp loop, const StagedLoad &staged) {
     collect(op->getOperands());
   llvm::append_values(outside, loop.getLowerBound(), loop.getUpperBound(),
                       loop.getStep());
+  for (auto outer = dyn_cast<scf::ForOp>(loop->getParentOp()); outer;
+       outer = dyn_cast<scf::ForOp>(outer->getParentOp()))
+    llvm::append_values(outside, outer.getLowerBound(), outer.getUpperBound(),
+                        outer.getStep());
   SetVector<Operation *> before = slice;
-  if (addSlice(outside))
+  if (llvm::all_of(outside, [&](Value v) { return isKnown(v); }))
     return true;
   slice = std::move(before);
   return false;
@@ -162,12 +242,16 @@ bool Roles::isCopied(scf::ForOp loop, const StagedLoad &staged) {
 void Roles::findLoops() {
   for (auto &[parent, loads] : stagedLoads(kernel)) {
     auto loop = dyn_cast<scf::ForOp>(parent);
-    if (!loop || loop->getBlock() != &body || loop.getUnsignedCmp())
+    auto outermost = loop;
+    while (outermost && outermost->getBlock() != &body)
+      outermost = dyn_cast<scf::ForOp>(outermost->getParentOp());
+    if (!outermost || loop.getUnsignedCmp())
       continue;
-    CopiedLoop copied{loop, {}};
+    CopiedLoop copied{loop};
     for (const StagedLoad &staged : loads)
       if (isCopied(loop, staged))
         copied.loads.push_back(staged);
+    copied.channels = channelsOf(copied.loads);
     if (!copied.loads.empty())
       loops.push_back(std::move(copied));
   }
@@ -210,8 +294,13 @@ Ring &Roles::ringOf(const CopiedLoop &copied) {
   // Loops run one after the other, so those with equal blocks share a ring. The
   // copying warps may then run ahead into the next loop.
   const Filled filled = filledBy(copied);
+  auto haveSameBlocks = [](const Channel &x, const Channel &y) {
+    return x.blocks == y.blocks;
+  };
   for (auto &ring : rings)
-    if (ring->types == types && ring->filled == filled)
+    if (ring->types == types && ring->filled == filled &&
+        ring->channels.size() == copied.channels.size() &&
+        llvm::all_of_zip(ring->channels, copied.channels, haveSameBlocks))
       return *ring;
   auto ring = std::make_unique<Ring>();
   ring->types = types;
@@ -223,15 +312,18 @@ Ring &Roles::ringOf(const CopiedLoop &copied) {
   for (Type type : types)
     ring->blocks.push_back(allocate(type));
   auto mbarriers = SharedType::get({stages}, b.getI64Type());
-  ring->full = allocate(mbarriers);
-  ring->empty = allocate(mbarriers);
-  // Arrivals per round: every copying thread says that its copies are there, or
-  // one thread which bytes to wait for; and one lane of each computing warp
-  // that the slot was read.
-  MbarrierInitOp::create(
-      b, loc(), ring->full,
-      filled == Filled::ByEngine ? 1 : 32 * schedule.getCopyWarps());
-  MbarrierInitOp::create(b, loc(), ring->empty, schedule.getWarps());
+  ring->channels = copied.channels;
+  for (Channel &channel : ring->channels) {
+    channel.full = allocate(mbarriers);
+    channel.empty = allocate(mbarriers);
+    // Arrivals per round: every copying thread says that its copies are there,
+    // or one thread which bytes to wait for; and one lane of each computing
+    // warp that the slot was read.
+    MbarrierInitOp::create(
+        b, loc(), channel.full,
+        filled == Filled::ByEngine ? 1 : 32 * schedule.getCopyWarps());
+    MbarrierInitOp::create(b, loc(), channel.empty, schedule.getWarps());
+  }
   Value zero = number(0);
   ring->compute = ring->copy = {zero, zero};
   rings.push_back(std::move(ring));
@@ -250,10 +342,10 @@ SmallVector<Value> Roles::next(Position at, OpBuilder &b) {
 }
 
 /// The computing side of a loop, changed in place: it carries its position in
-/// the ring, waits at the start of an iteration and gives the slot back at the
-/// end.
-void Roles::compute(const CopiedLoop &copied, Ring &ring) {
+/// the ring, waits before the first read and gives the slot back.
+void Roles::compute(const CopiedLoop &copied) {
   scf::ForOp loop = copied.loop;
+  Ring &ring = *copied.ring;
   IRRewriter rewriter(b);
   rewriter.setInsertionPoint(loop);
   auto replaced = loop.replaceWithAdditionalYields(
@@ -268,21 +360,69 @@ void Roles::compute(const CopiedLoop &copied, Ring &ring) {
 
   b.setInsertionPointToStart(loop.getBody());
   Value slot = indexOf(carried[0]);
-  MbarrierWaitOp::create(b, loc(), ring.full, slot, carried[1]);
-  // Asynchronous products do not see what threads have copied without a fence.
-  if (ring.filled == Filled::ByThreads &&
-      llvm::any_of(copied.loads,
-                   [](const StagedLoad &s) { return !s.shared.empty(); }))
-    FenceSharedOp::create(b, loc());
+  await(copied, loop, slot, carried[1]);
   for (auto [staged, shared] : llvm::zip(copied.loads, ring.blocks))
     readStaged(staged, shared, slot, b);
-  giveBack(ring, loop, carried[0], slot);
+  giveBack(copied, loop, carried[0], slot);
 }
 
-/// Gives the slots of a loop back: `slot`, as a number and as an index. Not
-/// right after the last read, which would wait for it with all operands in
-/// registers: dots read theirs one after the other.
-void Roles::giveBack(Ring &ring, scf::ForOp loop, Value slot, Value index) {
+/// Waits for each channel's blocks: the first at once, others where they are
+/// read.
+void Roles::await(const CopiedLoop &copied, scf::ForOp loop, Value slot,
+                  Value parity) {
+  for (const Channel &channel : copied.ring->channels) {
+    OpBuilder::InsertionGuard guard(b);
+    if (&channel != &copied.ring->channels.front()) {
+      Operation *first = nullptr;
+      for (unsigned i : channel.blocks) {
+        const auto products = productsOf(copied.loads[i]);
+        for (Operation *dot : *products)
+          if (Operation *own = loop.getBody()->findAncestorOpInBlock(*dot);
+              !first || own->isBeforeInBlock(first))
+            first = own;
+      }
+      b.setInsertionPoint(first);
+    }
+    MbarrierWaitOp::create(b, loc(), channel.full, slot, parity);
+    // Asynchronous products do not see what threads have copied without a
+    // fence.
+    if (copied.ring->filled == Filled::ByThreads &&
+        llvm::any_of(copied.loads,
+                     [](const StagedLoad &s) { return !s.shared.empty(); }))
+      FenceSharedOp::create(b, loc());
+  }
+}
+
+/// The last wait in the loop's body for a product that reads the channel's
+/// blocks; null if there may be none.
+static Operation *lastWait(const Channel &channel, ValueRange blocks,
+                           scf::ForOp loop) {
+  Operation *last = nullptr;
+  SmallVector<Value> values;
+  for (unsigned i : channel.blocks)
+    values.push_back(blocks[i]);
+  while (!values.empty())
+    for (Operation *user : values.pop_back_val().getUsers()) {
+      if (!loop->isProperAncestor(user) || isa<MbarrierWaitOp>(user))
+        continue;
+      if (isa<SharedViewOp, DotAsyncOp>(user)) {
+        values.push_back(user->getResult(0));
+        continue;
+      }
+      if (!isa<DotResultOp>(user) || user->getBlock() != loop.getBody())
+        return nullptr;
+      if (!last || last->isBeforeInBlock(user))
+        last = user;
+    }
+  return last;
+}
+
+/// Gives the slots of a loop back: `slot`, as a number and as an index. Where
+/// threads read it, not right after the last read, which would wait for it with
+/// all operands in registers: dots read theirs one after the other.
+void Roles::giveBack(const CopiedLoop &copied, scf::ForOp loop, Value slot,
+                     Value index) {
+  Ring &ring = *copied.ring;
   Operation *end = loop.getBody()->getTerminator();
   b.setInsertionPoint(end);
   const bool hasOne = schedule.getStages() == 1;
@@ -291,7 +431,12 @@ void Roles::giveBack(Ring &ring, scf::ForOp loop, Value slot, Value index) {
       if (isa<PendingType>(v.getType()))
         AwaitDotOp::create(b, loc(), v);
   if (hasOne || !awaitCarried(loop, b)) {
-    MbarrierArriveOp::create(b, loc(), ring.empty, index);
+    for (const Channel &channel : ring.channels) {
+      OpBuilder::InsertionGuard guard(b);
+      if (Operation *last = lastWait(channel, ring.blocks, loop))
+        b.setInsertionPointAfter(last);
+      MbarrierArriveOp::create(b, loc(), channel.empty, index);
+    }
     return;
   }
   // The product of this iteration runs on; that of the last one is complete,
@@ -302,7 +447,9 @@ void Roles::giveBack(Ring &ring, scf::ForOp loop, Value slot, Value index) {
     Value before = arith::SubIOp::create(b, loc(), next, number(1));
     before = arith::SelectOp::create(b, loc(), isFirst,
                                      number(schedule.getStages() - 1), before);
-    MbarrierArriveOp::create(b, loc(), ring.empty, indexOf(before));
+    Value at = indexOf(before);
+    for (const Channel &channel : ring.channels)
+      MbarrierArriveOp::create(b, loc(), channel.empty, at);
   };
   auto when = [&](arith::CmpIPredicate predicate, Value x, Value y,
                   llvm::function_ref<void()> then) {
@@ -322,13 +469,41 @@ void Roles::giveBack(Ring &ring, scf::ForOp loop, Value slot, Value index) {
        [&] { emptyOf(ring.compute.slot); });
 }
 
+/// `v`, computed again if it is computed in a loop around a copied one.
+Value Roles::onCopySide(Value v, IRMapping &map) {
+  if (Value mine = map.lookupOrNull(v))
+    return mine;
+  Operation *op = v.getDefiningOp();
+  if (!op || !op->getParentOfType<scf::ForOp>())
+    return v;
+  for (Value o : op->getOperands())
+    map.map(o, onCopySide(o, map));
+  b.clone(*op, map);
+  return map.lookup(v);
+}
+
 /// The copying side: a loop with the same bounds that only computes indices and
 /// starts copies.
-void Roles::copy(const CopiedLoop &copied, Ring &ring) {
+void Roles::copy(const CopiedLoop &copied, IRMapping &map) {
   scf::ForOp loop = copied.loop;
-  auto mine = scf::ForOp::create(b, loc(), loop.getLowerBound(),
-                                 loop.getUpperBound(), loop.getStep(),
-                                 ValueRange{ring.copy.slot, ring.copy.parity});
+  Ring &ring = *copied.ring;
+  SetVector<Operation *> inside;
+  for (const StagedLoad &staged : copied.loads) {
+    LoadOp load = staged.load;
+    (void)sliceOf(loop, load.getIndices(), inside);
+    llvm::for_each(load.getOperands(), [&](Value v) {
+      if (loop.isDefinedOutsideOfLoop(v))
+        map.map(v, onCopySide(v, map));
+    });
+  }
+  for (Operation *op : inside)
+    for (Value v : op->getOperands())
+      if (loop.isDefinedOutsideOfLoop(v))
+        map.map(v, onCopySide(v, map));
+  auto mine = scf::ForOp::create(
+      b, loc(), onCopySide(loop.getLowerBound(), map),
+      onCopySide(loop.getUpperBound(), map), onCopySide(loop.getStep(), map),
+      ValueRange{ring.copy.slot, ring.copy.parity});
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(mine.getBody());
   Position at{mine.getRegionIterArg(0), mine.getRegionIterArg(1)};
@@ -337,27 +512,121 @@ void Roles::copy(const CopiedLoop &copied, Ring &ring) {
   // round nobody has read a slot: a new mbarrier counts the phase before its
   // first as complete, so this wait returns at once.
   Value before = arith::XOrIOp::create(b, loc(), at.parity, number(1));
-  MbarrierWaitOp::create(b, loc(), ring.empty, slot, before);
-  auto indices = indicesAt(loop, copied.loads, mine.getInductionVar(), b);
-  if (ring.filled == Filled::ByEngine) {
-    int64_t bytes = 0;
-    for (Type type : ring.types)
-      bytes += sharedForm(cast<SharedType>(type)).slotBytes();
-    MbarrierExpectOp::create(b, loc(), ring.full, slot, bytes);
-    for (auto [i, staged] : llvm::enumerate(copied.loads)) {
-      LoadOp load = staged.load;
-      CopyTensorOp::create(b, load.getLoc(), load.getView(), indices[i],
-                           ring.blocks[i], slot, ring.full, slot,
-                           load.getExtents());
+  auto indices = indicesAt(loop, copied.loads, mine.getInductionVar(), b, map);
+  for (const Channel &channel : ring.channels) {
+    MbarrierWaitOp::create(b, loc(), channel.empty, slot, before);
+    if (ring.filled == Filled::ByEngine) {
+      int64_t bytes = 0;
+      for (unsigned i : channel.blocks)
+        bytes += sharedForm(cast<SharedType>(ring.types[i])).slotBytes();
+      MbarrierExpectOp::create(b, loc(), channel.full, slot, bytes);
     }
-  } else {
-    for (auto [i, staged] : llvm::enumerate(copied.loads))
-      copyBlock(staged.load, indices[i], ring.blocks[i], slot,
-                schedule.getCopyWarps(), b);
-    MbarrierArriveCopiesOp::create(b, loc(), ring.full, slot);
+    for (unsigned i : channel.blocks) {
+      LoadOp load = copied.loads[i].load;
+      Value view = map.lookupOrDefault(load.getView());
+      if (ring.filled == Filled::ByEngine)
+        CopyTensorOp::create(b, load.getLoc(), view, indices[i], ring.blocks[i],
+                             slot, channel.full, slot, load.getExtents());
+      else
+        copyBlock(load, view, indices[i], ring.blocks[i], slot,
+                  schedule.getCopyWarps(), b);
+    }
+    if (ring.filled == Filled::ByThreads)
+      MbarrierArriveCopiesOp::create(b, loc(), channel.full, slot);
   }
   scf::YieldOp::create(b, loc(), next(at, b));
   ring.copy = {mine.getResult(0), mine.getResult(1)};
+}
+
+CopiedLoop *Roles::copiedAt(Operation *op) {
+  auto it = llvm::find_if(
+      loops, [&](const CopiedLoop &copied) { return copied.loop == op; });
+  return it == loops.end() ? nullptr : &*it;
+}
+
+SmallVector<Ring *> Roles::ringsIn(scf::ForOp outer) {
+  llvm::SmallSetVector<Ring *, 2> inside;
+  for (const CopiedLoop &copied : loops)
+    if (outer->isProperAncestor(copied.loop))
+      inside.insert(copied.ring);
+  return inside.takeVector();
+}
+
+static SmallVector<Value> positions(ArrayRef<Ring *> rings,
+                                    Position Ring::*side) {
+  SmallVector<Value> all;
+  for (Ring *ring : rings)
+    all.append({(ring->*side).slot, (ring->*side).parity});
+  return all;
+}
+
+static void setPositions(ArrayRef<Ring *> rings, Position Ring::*side,
+                         ValueRange all) {
+  for (auto [i, ring] : llvm::enumerate(rings))
+    ring->*side = {all[2 * i], all[2 * i + 1]};
+}
+
+/// The copying side of a block: copied loops, and loops around them.
+void Roles::copyAll(Block &block, IRMapping &map) {
+  for (Operation &op : block) {
+    auto outer = dyn_cast<scf::ForOp>(op);
+    if (!outer)
+      continue;
+    if (CopiedLoop *copied = copiedAt(outer)) {
+      copy(*copied, map);
+      continue;
+    }
+    SmallVector<Ring *> inside = ringsIn(outer);
+    if (inside.empty())
+      continue;
+    auto mine = scf::ForOp::create(
+        b, loc(), onCopySide(outer.getLowerBound(), map),
+        onCopySide(outer.getUpperBound(), map),
+        onCopySide(outer.getStep(), map), positions(inside, &Ring::copy));
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(mine.getBody());
+      // What is computed in this loop is not there after it.
+      IRMapping within = map;
+      within.map(outer.getInductionVar(), mine.getInductionVar());
+      setPositions(inside, &Ring::copy, mine.getRegionIterArgs());
+      copyAll(*outer.getBody(), within);
+      scf::YieldOp::create(b, loc(), positions(inside, &Ring::copy));
+    }
+    setPositions(inside, &Ring::copy, mine.getResults());
+  }
+}
+
+/// The computing side of a block.
+void Roles::computeAll(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    auto outer = dyn_cast<scf::ForOp>(op);
+    if (!outer)
+      continue;
+    if (CopiedLoop *copied = copiedAt(outer)) {
+      compute(*copied);
+      continue;
+    }
+    SmallVector<Ring *> inside = ringsIn(outer);
+    if (inside.empty())
+      continue;
+    const size_t before = outer.getNumRegionIterArgs();
+    IRRewriter rewriter(b);
+    rewriter.setInsertionPoint(outer);
+    auto replaced = outer.replaceWithAdditionalYields(
+        rewriter, positions(inside, &Ring::compute),
+        /*replaceInitOperandUsesInLoop=*/false,
+        [](OpBuilder &, Location, ArrayRef<BlockArgument> carried) {
+          return SmallVector<Value>(carried);
+        });
+    outer = cast<scf::ForOp>(replaced->getOperation());
+    setPositions(inside, &Ring::compute,
+                 outer.getRegionIterArgs().drop_front(before));
+    computeAll(*outer.getBody());
+    outer.getBody()->getTerminator()->setOperands(
+        before, 2 * inside.size(), positions(inside, &Ring::compute));
+    setPositions(inside, &Ring::compute, outer.getResults().drop_front(before));
+  }
 }
 
 void Roles::run() {
@@ -369,8 +638,8 @@ void Roles::run() {
       kernel.emitWarning(
           "has copying warps, but no loop whose blocks they could load: "
           "operands "
-          "of dots, loaded in a loop of the kernel's body at indices computed "
-          "from scalars, from memory that the kernel does not write");
+          "of dots, loaded in a loop at indices computed from scalars, from "
+          "memory that the kernel does not write");
     // A block size that was given includes the copying warps.
     if (kernel.getKnownBlockSize())
       kernel.setKnownBlockSizeAttr(
@@ -379,14 +648,15 @@ void Roles::run() {
     return;
   }
   makePrefix();
-  SmallVector<Ring *> used;
-  for (const CopiedLoop &copied : loops)
-    used.push_back(&ringOf(copied));
+  for (CopiedLoop &copied : loops)
+    copied.ring = &ringOf(copied);
+  auto isFilled = [&](Filled by) {
+    return llvm::any_of(rings,
+                        [&](const auto &ring) { return ring->filled == by; });
+  };
   // Tickets were exchanged by way of shared memory, maybe the rings' own.
   if (llvm::any_of(slice, llvm::IsaPred<TicketOp>) &&
-      llvm::any_of(used, [](Ring *ring) {
-        return ring->filled == Filled::ByEngine;
-      }))
+      isFilled(Filled::ByEngine))
     FenceSharedOp::create(b, loc());
   BarrierOp::create(b, loc());
   auto roles = RolesOp::create(b, loc());
@@ -397,15 +667,13 @@ void Roles::run() {
                                   body.getTerminator()->getIterator());
   // Copies first: they are made from the loads, which compute() erases.
   b.setInsertionPointToEnd(copy);
-  for (auto [copied, ring] : llvm::zip(loops, used))
-    this->copy(copied, *ring);
-  if (llvm::any_of(
-          used, [](Ring *ring) { return ring->filled == Filled::ByThreads; })) {
+  IRMapping map;
+  copyAll(*compute, map);
+  if (isFilled(Filled::ByThreads)) {
     CommitCopiesOp::create(b, loc());
     WaitCopiesOp::create(b, loc(), 0); // none may be in flight at the end
   }
-  for (auto [copied, ring] : llvm::zip(loops, used))
-    this->compute(copied, *ring);
+  computeAll(*compute);
 }
 
 struct AssignRoles : act::tile::impl::AssignRolesPassBase<AssignRoles> {

@@ -91,9 +91,12 @@ void makeAsync(DotOp dot) {
   Value factors[] = {dot.getA(), dot.getB()};
   dot.erase();
   for (Value factor : factors)
-    if (auto conversion = factor.getDefiningOp<ConvertLayoutOp>();
-        conversion && conversion->use_empty())
-      conversion.erase();
+    while (Operation *op = factor.getDefiningOp()) {
+      if (!isa<ConvertLayoutOp, TransOp>(op) || !op->use_empty())
+        break;
+      factor = op->getOperand(0);
+      op->erase();
+    }
 }
 
 /// The sum goes on pending to the product that adds to it next, if nothing else

@@ -74,7 +74,7 @@ void Staging::stageOnce(ArrayRef<StagedLoad> loads) {
     Value zero = arith::ConstantIndexOp::create(b, loc, 0);
     if (load->getParentOfType<LoopLikeOpInterface>())
       BarrierOp::create(b, loc); // the last iteration may still be read
-    copyBlock(load, load.getIndices(), shared, zero, warps, b);
+    copyBlock(load, load.getView(), load.getIndices(), shared, zero, warps, b);
     CommitCopiesOp::create(b, loc);
     WaitCopiesOp::create(b, loc, 0);
     if (!s.shared.empty())
@@ -159,7 +159,7 @@ bool Staging::stageLoop(scf::ForOp loop, ArrayRef<StagedLoad> all) {
     inLoop(loop, loads, counter, [&] {
       auto indices = indicesAt(loop, loads, counter, b);
       for (auto [i, staged] : llvm::enumerate(loads))
-        copyBlock(staged.load, indices[i], buffers[i], slot, warps, b);
+        copyBlock(staged.load, LoadOp(staged.load).getView(), indices[i], buffers[i], slot, warps, b);
     });
     CommitCopiesOp::create(b, loc);
   }
@@ -207,7 +207,7 @@ bool Staging::stageLoop(scf::ForOp loop, ArrayRef<StagedLoad> all) {
     inLoop(loop, loads, ahead, [&] {
       auto indices = indicesAt(loop, loads, ahead, b);
       for (auto [i, staged] : llvm::enumerate(loads))
-        copyBlock(staged.load, indices[i], buffers[i], target, warps, b);
+        copyBlock(staged.load, LoadOp(staged.load).getView(), indices[i], buffers[i], target, warps, b);
     });
     CommitCopiesOp::create(b, loc);
   }

@@ -107,8 +107,9 @@ SharedType act::tile::ringType(LoadOp load, int64_t slots) {
   return swizzledMemory(cast<RankedTensorType>(load.getType()), slots);
 }
 
-void act::tile::copyBlock(LoadOp load, ValueRange indices, Value shared,
-                          ValueRange slot, int64_t warps, OpBuilder &b) {
+void act::tile::copyBlock(LoadOp load, Value view, ValueRange indices,
+                          Value shared, ValueRange slot, int64_t warps,
+                          OpBuilder &b) {
   // Gather indices are laid out for the copying threads, which differ from the
   // loading ones. All panels have equal width, so the same threads copy each.
   layout::Shared form = sharedForm(cast<SharedType>(shared.getType()));
@@ -119,7 +120,7 @@ void act::tile::copyBlock(LoadOp load, ValueRange indices, Value shared,
         rows && threads)
       index = b.createOrFold<ConvertLayoutOp>(
           load.getLoc(), with(rows, threads->dropped(1)), index);
-  CopyAsyncOp::create(b, load.getLoc(), load.getView(), own, shared, slot,
+  CopyAsyncOp::create(b, load.getLoc(), view, own, shared, slot,
                       load.getExtents());
 }
 
@@ -170,11 +171,11 @@ LogicalResult act::tile::sliceOf(scf::ForOp loop, ValueRange values,
 std::vector<SmallVector<Value>> act::tile::indicesAt(scf::ForOp loop,
                                                      ArrayRef<StagedLoad> loads,
                                                      Value counter,
-                                                     OpBuilder &b) {
+                                                     OpBuilder &b,
+                                                     IRMapping map) {
   SetVector<Operation *> slice;
   for (const StagedLoad &s : loads)
     (void)sliceOf(loop, LoadOp(s.load).getIndices(), slice);
-  IRMapping map;
   map.map(loop.getInductionVar(), counter);
   for (Operation *op : slice)
     b.clone(*op, map);

@@ -6,6 +6,7 @@
 #define ACT_PASSES_TILE_STAGEDLOADS_H
 
 #include "dialects/tile/Dialect.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/MapVector.h"
@@ -41,8 +42,8 @@ bool isWritten(LoadOp load, mlir::Operation *within);
 /// Swizzled memory for `slots` blocks of the load.
 SharedType ringType(LoadOp load, int64_t slots);
 
-/// Starts to copy the load's block at `indices`, using `warps` warps.
-void copyBlock(LoadOp load, mlir::ValueRange indices, mlir::Value shared,
+/// Starts to copy the load's block at `indices` of `view`, using `warps` warps.
+void copyBlock(LoadOp load, mlir::Value view, mlir::ValueRange indices, mlir::Value shared,
                mlir::ValueRange slot, int64_t warps, mlir::OpBuilder &b);
 
 /// Replaces the load by reads of shared memory, and erases it.
@@ -54,10 +55,11 @@ void readStaged(const StagedLoad &staged, mlir::Value shared,
 mlir::LogicalResult sliceOf(mlir::scf::ForOp loop, mlir::ValueRange values,
                             llvm::SetVector<mlir::Operation *> &slice);
 
-/// The loads' indices in another iteration, computed at the builder.
+/// The loads' indices in another iteration, computed at the builder. `map` has
+/// what stands there for values from outside of the loop.
 std::vector<llvm::SmallVector<mlir::Value>>
 indicesAt(mlir::scf::ForOp loop, llvm::ArrayRef<StagedLoad> loads,
-          mlir::Value counter, mlir::OpBuilder &b);
+          mlir::Value counter, mlir::OpBuilder &b, mlir::IRMapping map = {});
 
 /// Waits for the products of the last iteration that are pending in this one.
 /// Whether there are any.

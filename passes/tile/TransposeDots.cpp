@@ -141,23 +141,22 @@ Value Transposition::compute(Value v, OpBuilder &b) {
 }
 
 void Transposition::replaceOthers() {
-  // Readers before what they read: most have no reader left by then.
-  llvm::SmallPtrSet<Operation *, 8> erased;
-  for (auto [op, v, t] : llvm::reverse(order)) {
-    if (t.getDefiningOp<TransOp>() || erased.contains(op))
+  for (auto [op, v, t] : order) {
+    if (t.getDefiningOp<TransOp>() || isa<ExpandDimsOp, BroadcastOp>(op))
       continue;
-    if (!isOpTriviallyDead(op)) {
-      if (isa<ExpandDimsOp, BroadcastOp>(op))
-        continue;
-      OpBuilder b(op->getContext());
-      b.setInsertionPointAfter(t.getDefiningOp());
-      v.replaceAllUsesWith(TransOp::create(b, v.getLoc(), t));
-    }
-    if (isOpTriviallyDead(op)) {
-      erased.insert(op);
-      op->erase();
-    }
+    OpBuilder b(op->getContext());
+    b.setInsertionPointAfter(t.getDefiningOp());
+    v.replaceAllUsesWith(TransOp::create(b, v.getLoc(), t));
   }
+}
+
+/// Erases what nothing reads any more, readers first.
+void eraseDead(gpu::GPUFuncOp kernel) {
+  SmallVector<Operation *> ops;
+  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
+  for (Operation *op : llvm::reverse(ops))
+    if (isOpTriviallyDead(op))
+      op->erase();
 }
 
 struct TransposeDots
@@ -179,6 +178,8 @@ struct TransposeDots
         trans.erase();
       }
       transposition.replaceOthers();
+      if (!replaced.empty())
+        eraseDead(kernel);
     });
   }
 };

@@ -69,11 +69,15 @@ void SharedPlan::findUses(Piece &piece) {
     Operation *use = block->findAncestorOpInBlock(*user);
     if (!use) // the sum goes on, the memory is of this iteration
       continue;
+    if (isa<SharedViewOp>(use)) // does not touch it
+      continue;
     auto [begin, until] = times.lookup(use);
     if (!piece.first || use->isBeforeInBlock(piece.first)) {
       piece.first = use;
       piece.from = begin;
     }
+    if (!piece.last || piece.last->isBeforeInBlock(use))
+      piece.last = use;
     piece.to = std::max(piece.to, until);
     copied |= isa<CopyAsyncOp>(user);
   }
@@ -199,6 +203,23 @@ bool SharedPlan::hasBarrier(const Piece &piece) const {
   return false;
 }
 
+// Whether the loop's body has a barrier behind the last use of a piece, whose
+// place nothing else has.
+bool SharedPlan::hasBarrierBehind(const Piece &piece) const {
+  for (const Piece &other : pieces)
+    if (&other != &piece && other.meets(piece.offset, piece.bytes))
+      return false;
+  for (auto [offset, bytes] : scratches)
+    if (piece.meets(offset, bytes))
+      return false;
+  if (!isa<LoopLikeOpInterface>(piece.op->getParentOp()))
+    return false;
+  for (Operation *op = piece.last->getNextNode(); op; op = op->getNextNode())
+    if (isa<BarrierOp, PassTurnOp>(op))
+      return true;
+  return false;
+}
+
 // Before the first use of a piece whose place had another user before: an
 // earlier piece, some op's scratch, or the same piece in the last iteration.
 bool SharedPlan::mustWait(Operation *op) const {
@@ -206,7 +227,7 @@ bool SharedPlan::mustWait(Operation *op) const {
     if (piece.first != op || hasBarrier(piece))
       continue;
     // The iteration before may still be reading it.
-    if (piece.inLoop)
+    if (piece.inLoop && !hasBarrierBehind(piece))
       return true;
     for (const Piece &other : pieces)
       if (other.to < piece.from && other.meets(piece.offset, piece.bytes))

@@ -41,7 +41,7 @@ public:
 private:
   struct Piece {
     AllocSharedOp op;
-    mlir::Operation *first = nullptr; // in the allocation's block
+    mlir::Operation *first = nullptr, *last = nullptr; // in op's block
     int64_t from = 0, to = -1;        // live range, both ends inclusive
     int64_t offset = 0, bytes = 0;
     bool inLoop = false;
@@ -58,6 +58,7 @@ private:
   void place();
   int64_t lowest(int64_t bytes, llvm::ArrayRef<const Piece *> others) const;
   bool hasBarrier(const Piece &piece) const;
+  bool hasBarrierBehind(const Piece &piece) const;
   const Piece *pieceOf(mlir::Value shared) const;
 
   llvm::DenseMap<mlir::Operation *, Time> times;
