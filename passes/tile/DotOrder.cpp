@@ -2,13 +2,15 @@
 #include "passes/tile/DotOrder.h"
 #include "dialects/tile/Dialect.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/BitVector.h"
+#include <set>
 
 using namespace mlir;
 using namespace act::tile;
 
 namespace {
 
-enum class Rank { Product, Other, LastProduct, Wait, LastWait };
+enum class Rank { Product, Needed, Other, LastProduct, Wait, LastWait };
 
 /// Whether a sum is read in its block, not only handed on.
 bool isRead(Value v) {
@@ -45,24 +47,32 @@ private:
   struct Node {
     Operation *op;
     Rank rank;
-    unsigned missing = 0;            // ops before it that are not placed yet
-    SmallVector<unsigned> after = {}; // ops that wait for it
+    unsigned missing = 0; // ops before it that are not placed yet
+    SmallVector<unsigned> before = {}, after = {};
   };
   void add(unsigned before, unsigned after) {
     nodes[before].after.push_back(after);
+    nodes[after].before.push_back(before);
     ++nodes[after].missing;
   }
 
-  bool reaches(unsigned from, unsigned to) const;
+  /// What is placed before a node, directly or not.
+  llvm::BitVector behind(unsigned of) const;
 
   Block &block;
   std::vector<Node> nodes;
 };
 
-bool Order::reaches(unsigned from, unsigned to) const {
-  return from == to || llvm::any_of(nodes[from].after, [&](unsigned next) {
-           return reaches(next, to);
-         });
+llvm::BitVector Order::behind(unsigned of) const {
+  llvm::BitVector found(nodes.size());
+  SmallVector<unsigned> work{of};
+  while (!work.empty())
+    for (unsigned b : nodes[work.pop_back_val()].before)
+      if (!found.test(b)) {
+        found.set(b);
+        work.push_back(b);
+      }
+  return found;
 }
 
 Order::Order(Block &block) : block(block) {
@@ -101,11 +111,28 @@ Order::Order(Block &block) : block(block) {
   }
   // What sums begin with is put into their registers before any product runs:
   // ptxas lets no other instruction touch accumulators meanwhile.
-  for (unsigned begin = 0; begin < nodes.size(); ++begin)
-    if (isa<BeginDotOp>(nodes[begin].op))
-      for (unsigned dot = 0; dot < nodes.size(); ++dot)
-        if (nodes[dot].rank == Rank::Product && !reaches(dot, begin))
-          add(begin, dot);
+  for (unsigned begin = 0; begin < nodes.size(); ++begin) {
+    if (!isa<BeginDotOp>(nodes[begin].op))
+      continue;
+    const llvm::BitVector before = behind(begin);
+    for (unsigned dot = 0; dot < nodes.size(); ++dot)
+      if (nodes[dot].rank == Rank::Product && !before.test(dot))
+        add(begin, dot);
+  }
+  // The first products wait for no other work than theirs.
+  for (unsigned dot = 0; dot < nodes.size(); ++dot) {
+    if (nodes[dot].rank != Rank::Product)
+      continue;
+    const llvm::BitVector before = behind(dot);
+    auto is = [&](Rank rank) {
+      return [&, rank](unsigned i) { return nodes[i].rank == rank; };
+    };
+    if (llvm::any_of(before.set_bits(), is(Rank::Wait)))
+      continue;
+    for (unsigned i : before.set_bits())
+      if (nodes[i].rank == Rank::Other)
+        nodes[i].rank = Rank::Needed;
+  }
 }
 
 void Order::apply() {

@@ -9,6 +9,7 @@ namespace act::tile {
 /// they run. Among ops whose operands are there,
 ///
 /// - products begin first whose sums are read in the block;
+/// - then ops that a product needs which waits for no other one;
 /// - then other ops, in their order;
 /// - then products whose sums are only handed on, to the next iteration;
 /// - a wait for a sum comes last, when nothing else is left to do, and where it
