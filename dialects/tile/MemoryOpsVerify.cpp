@@ -206,6 +206,9 @@ template <typename Copy> static LogicalResult checkCopy(Copy op) {
   SharedType shared = op.getShared().getType();
   SmallVector<int64_t> block = op.getBlockShape();
   size_t slots = op.getSlot().size();
+  // A row of numbers is a block of one row.
+  if (block.size() == 1 && shared.getRank() == int64_t(slots) + 2)
+    block.insert(block.begin(), 1);
   if (slots > shared.getShape().size() ||
       shared.getShape().drop_front(slots) != ArrayRef(block))
     return op.emitOpError()

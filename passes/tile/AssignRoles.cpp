@@ -87,11 +87,20 @@ std::optional<std::set<Operation *>> productsOf(const StagedLoad &staged) {
   return products;
 }
 
-/// Loads of a loop by what reads them; all together if threads do.
+/// A row of numbers beside the operands, such as attention's log-sum-exp.
+bool isRow(const StagedLoad &staged) {
+  LoadOp load = staged.load;
+  return cast<RankedTensorType>(load.getType()).getRank() == 1;
+}
+
+/// Loads of a loop by what reads them; all together if threads do. Rows come
+/// with the first ones.
 SmallVector<Channel> channelsOf(ArrayRef<StagedLoad> loads) {
   SmallVector<Channel> channels;
   std::vector<std::set<Operation *>> readers;
   for (auto [i, staged] : llvm::enumerate(loads)) {
+    if (isRow(staged))
+      continue;
     auto products = productsOf(staged);
     if (!products) {
       Channel &all = channels.emplace_back();
@@ -105,6 +114,9 @@ SmallVector<Channel> channelsOf(ArrayRef<StagedLoad> loads) {
     }
     channels[known].blocks.push_back(i);
   }
+  for (auto [i, staged] : llvm::enumerate(loads))
+    if (isRow(staged))
+      channels.front().blocks.push_back(i);
   return channels;
 }
 
@@ -116,7 +128,8 @@ public:
   void run();
 
 private:
-  bool isCopied(scf::ForOp loop, const StagedLoad &staged);
+  bool isCopied(scf::ForOp loop, LoadOp load);
+  void addRows(CopiedLoop &copied);
   bool addSlice(ValueRange values);
   bool addSlice(Operation *op);
   bool isKnown(Value v);
@@ -204,18 +217,13 @@ bool Roles::isKnown(Value v) {
 /// Whether the copying warps can do this load: everything that its position
 /// depends on outside of the loop must be computable by all warps, and nothing
 /// in this kernel may write its memory.
-bool Roles::isCopied(scf::ForOp loop, const StagedLoad &staged) {
-  LoadOp load = staged.load;
+bool Roles::isCopied(scf::ForOp loop, LoadOp load) {
   SetVector<Operation *> inside;
   // Data that this kernel writes needs a barrier of the computing warps.
   if (!loop.isDefinedOutsideOfLoop(load.getView()) || isWritten(load, kernel) ||
       llvm::any_of(load.getIndices().getTypes(), llvm::IsaPred<ShapedType>) ||
       failed(sliceOf(loop, load.getIndices(), inside)) ||
       llvm::any_of(inside, touchesBlocks))
-    return false;
-  // All panels are as wide as the first.
-  auto form = sharedForm(ringType(load, schedule.getStages()));
-  if (!copyLayout(form, form.panels().front(), schedule.getCopyWarps()))
     return false;
   SmallVector<Value> outside{load.getView()};
   auto collect = [&](ValueRange values) {
@@ -248,12 +256,33 @@ void Roles::findLoops() {
     if (!outermost || loop.getUnsignedCmp())
       continue;
     CopiedLoop copied{loop};
-    for (const StagedLoad &staged : loads)
-      if (isCopied(loop, staged))
+    for (const StagedLoad &staged : loads) {
+      // All panels are as wide as the first.
+      auto form = sharedForm(ringType(staged.load, schedule.getStages()));
+      if (copyLayout(form, form.panels().front(), schedule.getCopyWarps()) &&
+          isCopied(loop, staged.load))
         copied.loads.push_back(staged);
+    }
+    if (copied.loads.empty())
+      continue;
+    addRows(copied);
     copied.channels = channelsOf(copied.loads);
-    if (!copied.loads.empty())
-      loops.push_back(std::move(copied));
+    loops.push_back(std::move(copied));
+  }
+}
+
+/// The copy engine brings rows, too: they are in shared memory when they are
+/// needed, not in registers before.
+void Roles::addRows(CopiedLoop &copied) {
+  constexpr int64_t longest = 256; // of a box
+  if (filledBy(copied) != Filled::ByEngine)
+    return;
+  for (LoadOp load : copied.loop.getBody()->getOps<LoadOp>()) {
+    auto row = dyn_cast<RankedTensorType>(load.getType());
+    if (row && row.getRank() == 1 && row.getElementTypeBitWidth() >= 32 &&
+        row.getDimSize(0) <= longest && !load.getPad() &&
+        tensorMapFault(load).empty() && isCopied(copied.loop, load))
+      copied.loads.push_back({load, {}, {}});
   }
 }
 
@@ -394,7 +423,7 @@ void Roles::await(const CopiedLoop &copied, scf::ForOp loop, Value slot,
 }
 
 /// The last wait in the loop's body for a product that reads the channel's
-/// blocks; null if there may be none.
+/// blocks, or read of a row; null if there may be none.
 static Operation *lastWait(const Channel &channel, ValueRange blocks,
                            scf::ForOp loop) {
   Operation *last = nullptr;
@@ -405,11 +434,15 @@ static Operation *lastWait(const Channel &channel, ValueRange blocks,
     for (Operation *user : values.pop_back_val().getUsers()) {
       if (!loop->isProperAncestor(user) || isa<MbarrierWaitOp>(user))
         continue;
+      auto read = dyn_cast<LoadSharedOp>(user);
+      const bool readsRow =
+          read && cast<RankedTensorType>(read.getType()).getDimSize(0) == 1;
       if (isa<SharedViewOp, DotAsyncOp>(user)) {
         values.push_back(user->getResult(0));
         continue;
       }
-      if (!isa<DotResultOp>(user) || user->getBlock() != loop.getBody())
+      if ((!isa<DotResultOp>(user) && !readsRow) ||
+          user->getBlock() != loop.getBody())
         return nullptr;
       if (!last || last->isBeforeInBlock(user))
         last = user;
@@ -517,8 +550,10 @@ void Roles::copy(const CopiedLoop &copied, IRMapping &map) {
     MbarrierWaitOp::create(b, loc(), channel.empty, slot, before);
     if (ring.filled == Filled::ByEngine) {
       int64_t bytes = 0;
-      for (unsigned i : channel.blocks)
-        bytes += sharedForm(cast<SharedType>(ring.types[i])).slotBytes();
+      for (unsigned i : channel.blocks) {
+        const auto form = sharedForm(cast<SharedType>(ring.types[i]));
+        bytes += form.rows() * form.columns() * form.elementBytes();
+      }
       MbarrierExpectOp::create(b, loc(), channel.full, slot, bytes);
     }
     for (unsigned i : channel.blocks) {

@@ -104,7 +104,11 @@ bool act::tile::isWritten(LoadOp load, Operation *within) {
 }
 
 SharedType act::tile::ringType(LoadOp load, int64_t slots) {
-  return swizzledMemory(cast<RankedTensorType>(load.getType()), slots);
+  auto block = cast<RankedTensorType>(load.getType());
+  if (block.getRank() == 1)
+    return SharedType::get({slots, 1, block.getDimSize(0)},
+                           block.getElementType());
+  return swizzledMemory(block, slots);
 }
 
 void act::tile::copyBlock(LoadOp load, Value view, ValueRange indices,
@@ -145,7 +149,13 @@ void act::tile::readStaged(const StagedLoad &s, Value shared, ValueRange slot,
   }
   if (!load->use_empty()) {
     b.setInsertionPoint(load);
-    Value v = LoadSharedOp::create(b, loc, block, shared, slot);
+    RankedTensorType stored = block;
+    if (block.getRank() == 1)
+      stored = with(block.clone({1, block.getDimSize(0)}),
+                    distributed(block).expanded(0));
+    Value v = LoadSharedOp::create(b, loc, stored, shared, slot);
+    if (block.getRank() == 1)
+      v = ReshapeOp::create(b, loc, block, v);
     load.getResult().replaceAllUsesWith(v);
   }
   load.erase();

@@ -39,7 +39,7 @@ stagedLoads(mlir::gpu::GPUFuncOp kernel);
 /// ahead would read the old contents.
 bool isWritten(LoadOp load, mlir::Operation *within);
 
-/// Swizzled memory for `slots` blocks of the load.
+/// Swizzled memory for `slots` blocks of the load, or for rows.
 SharedType ringType(LoadOp load, int64_t slots);
 
 /// Starts to copy the load's block at `indices` of `view`, using `warps` warps.
