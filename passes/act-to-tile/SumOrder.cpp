@@ -182,6 +182,7 @@ fitGroups(const KernelGrid &grid, const ProductShape &p, int64_t added,
         KernelGrid g = grid;
         g.step = step;
         g.takeGroups(p.rows, groups);
+        g.rotated = added == 0;
         if (held + beside <= (most ? most : 255) && fits(g))
           return g;
       }

@@ -452,6 +452,28 @@ def AsyncDotsPass : Pass<"tile-async-dots", "::mlir::gpu::GPUModuleOp"> {
   let dependentDialects = ["::act::tile::TileDialect"];
 }
 
+def RotateLoopsPass : Pass<"tile-rotate-loops", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "lets the next iteration's product run beside this one's work";
+  let description = [{
+    For kernels whose schedule is `rotated`. A loop of the computing warps has two
+    asynchronous products, and the second one takes what is computed from the first
+    one's sum. It is moved to the next iteration, behind the start of the first one
+    there; the loop carries its operand. The first iteration's start and the last
+    one's end stand before and after the loop, in an `scf.if` unless the loop is
+    known to have an iteration. The pass runs after `tile-assign-roles`.
+
+    Before:
+    ```mlir
+    BEFORE
+    ```
+    After `--tile-rotate-loops`:
+    ```mlir
+    AFTER
+    ```
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect"];
+}
+
 def StageStoresPass : Pass<"tile-stage-stores", "::mlir::gpu::GPUModuleOp"> {
   let summary = "stores products' sums by tensor maps";
   let description = [{

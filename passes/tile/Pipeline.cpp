@@ -45,6 +45,7 @@ void tile::buildTilePipeline(OpPassManager &pm, const TileOptions &options) {
   // Roles take the loops that copying warps can serve; StageLoads stages the
   // rest in the computing warps.
   pm.addPass(createAssignRolesPass({options.chip}));
+  pm.addPass(createRotateLoopsPass());
   pm.addPass(createStageLoadsPass());
   pm.addPass(createShareConversionsPass());
   pm.addPass(createCanonicalizerPass());

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Control flow on registers. All threads take the same way, since conditions
-// and bounds are scalars. What carried a block carries its registers:
+// and bounds are scalars. What carried a block carries its registers, those of
+// 16-bit numbers in pairs:
 //
 //     scf.for … iter_args(%acc = %zero) -> tensor<64x80xf32, #layout>
 //     scf.for … iter_args(%r0 = %z, %r1 = %z, …) -> f32, f32, …
@@ -11,11 +12,19 @@
 using namespace mlir;
 using namespace act::tile;
 
+/// Whether a block's numbers are handed on two in a register.
+static bool inPairs(Type type, ThreadBuilder &t) {
+  Type element = t.element(type);
+  return (element.isBF16() || element.isF16()) && t.registersOf(type) % 2 == 0;
+}
+
 /// Replaces blocks by their registers.
 static SmallVector<Value> flat(ValueRange values, ThreadBuilder &t) {
   SmallVector<Value> out;
   for (Value v : values) {
-    if (t.isBlock(v))
+    if (t.isBlock(v) && inPairs(v.getType(), t))
+      llvm::append_range(out, t.wordsOf(v));
+    else if (t.isBlock(v))
       llvm::append_range(out, t.of(v));
     else
       out.push_back(t.scalar(v));
@@ -26,7 +35,9 @@ static SmallVector<Value> flat(ValueRange values, ThreadBuilder &t) {
 static SmallVector<Type> flat(TypeRange types, ThreadBuilder &t) {
   SmallVector<Type> out;
   for (Type type : types) {
-    if (t.isBlock(type))
+    if (t.isBlock(type) && inPairs(type, t))
+      out.append(t.registersOf(type) / 2, t.b.getI32Type());
+    else if (t.isBlock(type))
       out.append(t.registersOf(type), t.element(type));
     else
       out.push_back(type);
@@ -39,7 +50,12 @@ static void bind(ValueRange olds, ValueRange values, ThreadBuilder &t) {
   for (Value old : olds) {
     if (t.isBlock(old)) {
       int64_t n = t.registersOf(old.getType());
-      t.set(old, llvm::to_vector(values.take_front(n)));
+      if (inPairs(old.getType(), t)) {
+        n /= 2;
+        t.setWords(old, values.take_front(n));
+      } else {
+        t.set(old, llvm::to_vector(values.take_front(n)));
+      }
       values = values.drop_front(n);
     } else {
       t.scalars.map(old, values.front());
@@ -72,10 +88,14 @@ static LogicalResult lowerFor(scf::ForOp op, ThreadBuilder &t) {
                          flat(op.getInitArgs(), t));
   loop.setUnsignedCmp(op.getUnsignedCmp());
   t.scalars.map(op.getInductionVar(), loop.getInductionVar());
-  bind(op.getRegionIterArgs(), loop.getRegionIterArgs(), t);
   Block *body = loop.getBody();
   if (!body->empty() && body->back().hasTrait<OpTrait::IsTerminator>())
     body->back().erase();
+  {
+    OpBuilder::InsertionGuard guard(t.b);
+    t.b.setInsertionPointToStart(body);
+    bind(op.getRegionIterArgs(), loop.getRegionIterArgs(), t);
+  }
   if (failed(lowerBody(*op.getBody(), body, t)))
     return failure();
   bind(op.getResults(), loop.getResults(), t);
@@ -110,8 +130,9 @@ static LogicalResult lowerWhile(scf::WhileOp op, ThreadBuilder &t) {
     SmallVector<Type> types = flat(from->front().getArgumentTypes(), t);
     Block *block = t.b.createBlock(
         to, to->end(), types, SmallVector<Location>(types.size(), op.getLoc()));
-    t.b.setInsertionPointAfter(loop);
+    t.b.setInsertionPointToStart(block);
     bind(from->front().getArguments(), block->getArguments(), t);
+    t.b.setInsertionPointAfter(loop);
     if (failed(lowerBody(from->front(), block, t)))
       return failure();
   }

@@ -381,6 +381,25 @@ Value ThreadBuilder::roundedPair(Type element, Value first, Value second) {
       .getResult(0);
 }
 
+Registers ThreadBuilder::wordsOf(Value block) {
+  Registers words;
+  const Registers &elements = of(block);
+  for (size_t i = 0; i < elements.size(); i += 2)
+    words.push_back(
+        bitsAs(b.getI32Type(), vectorOf({elements[i], elements[i + 1]})));
+  return words;
+}
+
+void ThreadBuilder::setWords(Value block, ValueRange words) {
+  Registers elements;
+  auto pair = VectorType::get({2}, element(block.getType()));
+  for (Value word : words)
+    for (int64_t i : {0, 1})
+      elements.push_back(LLVM::ExtractElementOp::create(
+          b, loc, bitsAs(pair, word), i32(i)));
+  set(block, std::move(elements));
+}
+
 Value ThreadBuilder::bitsAs(Type type, Value v) {
   return v.getType() == type ? v
                              : b.createOrFold<LLVM::BitcastOp>(loc, type, v);

@@ -135,6 +135,9 @@ public:
   /// Scalars as one LLVM vector or as 32-bit words, and back. Elements taken
   /// from a vector and put back unchanged are that vector.
   mlir::Value vectorOf(mlir::ValueRange elements);
+  /// A block of 16-bit numbers as words of two.
+  Registers wordsOf(mlir::Value block);
+  void setWords(mlir::Value block, mlir::ValueRange words);
   mlir::Value elementOf(mlir::Value vector, int64_t i);
   /// Two f32 rounded to a vector of bf16 or f16: one instruction and one
   /// register of a tensor-core operand.

@@ -135,16 +135,6 @@ Registers Ptx::emit() {
   return out;
 }
 
-/// The registers of A as words of two elements.
-Registers wordsOf(Value a, ThreadBuilder &t) {
-  Registers words;
-  const Registers &elements = t.of(a);
-  for (size_t i = 0; i < elements.size(); i += 2)
-    words.push_back(
-        t.bitsAs(t.b.getI32Type(), t.vectorOf({elements[i], elements[i + 1]})));
-  return words;
-}
-
 /// Whether nothing was added to the accumulator yet and it is zero.
 bool isZero(Value pending) {
   auto begin = pending.getDefiningOp<BeginDotOp>();
@@ -176,7 +166,7 @@ void lowerProduct(DotAsyncOp op, ThreadBuilder &t) {
   Registers changed = t.of(op.getAcc());
   const size_t sums = changed.size();
   if (!memory)
-    llvm::append_range(changed, wordsOf(op.getA(), t));
+    llvm::append_range(changed, t.wordsOf(op.getA()));
   ptx.addChanged(changed);
   std::optional<Operand> a;
   std::string aName;
