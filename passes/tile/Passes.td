@@ -397,18 +397,24 @@ def TransposeDotsPass : Pass<"tile-transpose-dots", "::mlir::gpu::GPUModuleOp"> 
 
     Before:
     ```mlir
-    %2 = tile.dot %0, %1, %cst : tensor<64x32xbf16>, tensor<32x128xbf16> -> tensor<64x128xf32>
-    %3 = arith.truncf %2 : tensor<64x128xf32> to tensor<64x128xbf16>
-    %4 = tile.trans %3 : tensor<64x128xbf16>
-    %5 = tile.dot %4, %0, %cst_0 : tensor<128x64xbf16>, tensor<64x32xbf16> -> tensor<128x32xf32>
+    %3 = tile.trans %1 : tensor<128x32xbf16>
+    %4 = tile.dot %0, %3, %cst : tensor<64x32xbf16>, tensor<32x128xbf16> -> tensor<64x128xf32>
+    %5 = tile.expand_dims %2 axis 1 : tensor<64xf32>
+    %6 = tile.broadcast %5 : tensor<64x1xf32> -> tensor<64x128xf32>
+    %7 = arith.subf %4, %6 : tensor<64x128xf32>
+    %8 = arith.truncf %7 : tensor<64x128xf32> to tensor<64x128xbf16>
+    %9 = tile.trans %8 : tensor<64x128xbf16>
+    %10 = tile.dot %9, %0, %cst_0 : tensor<128x64xbf16>, tensor<64x32xbf16> -> tensor<128x32xf32>
     ```
     After `--tile-transpose-dots`:
     ```mlir
-    %2 = tile.trans %1 : tensor<32x128xbf16>
     %3 = tile.trans %0 : tensor<64x32xbf16>
-    %4 = tile.dot %2, %3, %cst_1 : tensor<128x32xbf16>, tensor<32x64xbf16> -> tensor<128x64xf32>
-    %5 = arith.truncf %4 : tensor<128x64xf32> to tensor<128x64xbf16>
-    %6 = tile.dot %5, %0, %cst_0 : tensor<128x64xbf16>, tensor<64x32xbf16> -> tensor<128x32xf32>
+    %4 = tile.dot %1, %3, %cst : tensor<128x32xbf16>, tensor<32x64xbf16> -> tensor<128x64xf32>
+    %5 = tile.expand_dims %2 axis 0 : tensor<64xf32>
+    %6 = tile.broadcast %5 : tensor<1x64xf32> -> tensor<128x64xf32>
+    %7 = arith.subf %4, %6 : tensor<128x64xf32>
+    %8 = arith.truncf %7 : tensor<128x64xf32> to tensor<128x64xbf16>
+    %9 = tile.dot %8, %0, %cst_0 : tensor<128x64xbf16>, tensor<64x32xbf16> -> tensor<128x32xf32>
     ```
   }];
 }

@@ -203,6 +203,9 @@ def edges(copy_warps):
     for S, D, H in ((72, 80, 4), (8, 64, 2), (200, 128, 1), (40, 16, 2), (136, 40, 2), (64, 256, 2), (72, 72, 2)):
         yield edge(S, 90, D=D, H=H, causal=True)
     yield edge(72, D=64, dtype="f32")
+    # Slots of rings come round, with and without a diagonal.
+    yield edge(400, 520, D=64, H=2, causal=True)
+    yield edge(300, 530, D=128, H=1)
     yield edge(80, packed=True, cu=[0, 20, 80], causal=True)
     # A mask of a number as others use it, which is no infinity.
     numbers = np.random.default_rng(3)

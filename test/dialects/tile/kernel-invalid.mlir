@@ -13,7 +13,7 @@
 // -----
 
 // an unknown key
-// expected-error@+1 {{expected warps, groups, stages, raster or roles, got lanes}}
+// expected-error@+1 {{expected warps, groups, stages, raster, rotated or roles, got lanes}}
 #s = #tile.schedule<lanes = 32>
 
 // -----
