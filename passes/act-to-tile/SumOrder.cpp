@@ -150,23 +150,30 @@ static KernelGrid fitRegisters(KernelGrid grid, const ProductShape &p,
 /// - half of a row of scores, and the scores once more, rounded, while the next
 ///   product reads them;
 /// - or, where a product is added to memory, half of a row of two products,
-///   and then its part of that product: rows of steps and the same columns.
+///   the first one rounded as well, and then its part of that product: rows of
+///   steps and the same columns.
+///
+/// Sums that leave out numbers have no such instruction, and random numbers
+/// leave no registers for two products. A step that divides the sum, of `length`
+/// numbers, leaves no rest to treat apart, and may be a quarter shorter for it.
 static std::optional<KernelGrid>
 fitGroups(const KernelGrid &grid, const ProductShape &p, int64_t added,
-          const ProductFacts &facts,
+          const ProductFacts &facts, int64_t length,
           llvm::function_ref<bool(const KernelGrid &)> fits) {
   constexpr int64_t group = ScheduleAttr::groupRows, panel = 64;
   const int64_t inner = facts.products - facts.kept,
                 columns = grid.blocks[p.columns],
                 mostGroups =
                     llvm::divideCeil(shapeOf(grid.root)[p.rows], group);
-  // What is left for addresses and rows, and for random numbers or bounds.
-  const int64_t beside = facts.draws ? 72 : facts.windowed ? 56 : 32;
+  if (facts.windowed || (facts.draws && added))
+    return {};
+  // What is left for addresses and rows, and for random numbers.
+  const int64_t beside = facts.draws ? 88 : added ? 16 : 32;
   for (bool many : {true, false})
     for (int64_t step = 128; step >= 16; step -= 16)
       for (int64_t groups : {3, 2, 1}) {
         if (groups > mostGroups || (groups > 1) != many ||
-            (facts.draws && step > 64))
+            (facts.draws && (step > 64 || groups > 2)))
           continue;
         // Groups share the rows of what is added, or its columns.
         if (added && (step % group || groups > 2 ||
@@ -175,18 +182,38 @@ fitGroups(const KernelGrid &grid, const ProductShape &p, int64_t added,
         const int64_t most = GroupRegisters(groups).compute;
         int64_t scores = (inner + facts.read) * step / 2,
                 held = facts.kept * columns / 2 +
-                       (added ? std::max(scores, inner * step / 4 +
-                                                     added * step * columns /
-                                                         (2 * group * groups))
+                       (added ? std::max(scores + step / 4,
+                                          inner * step / 4 +
+                                              added * step * columns /
+                                                  (2 * group * groups))
                               : scores + inner * step / 4);
         KernelGrid g = grid;
         g.step = step;
         g.takeGroups(p.rows, groups);
         g.rotated = added == 0;
-        if (held + beside <= (most ? most : 255) && fits(g))
-          return g;
+        if (held + beside > (most ? most : 255) || !fits(g))
+          continue;
+        for (int64_t even = step; !added && 4 * even >= 3 * step; even -= 16)
+          if (length % even == 0) {
+            g.step = even;
+            break;
+          }
+        return g;
       }
   return {};
+}
+
+/// The longest sum of the products.
+static int64_t longestSum(ValueRange products) {
+  int64_t longest = 1;
+  for (Value v : products)
+    if (auto op = v.getDefiningOp<linalg::GenericOp>()) {
+      SmallVector<unsigned> summed;
+      op.getReductionDims(summed);
+      for (unsigned d : summed)
+        longest = std::max(longest, op.getStaticLoopRanges()[d]);
+    }
+  return longest;
 }
 
 // 64 rows are enough for all warps to share a product. With fewer, columns have
@@ -223,7 +250,8 @@ PlanAlone act::tile::planAlone(KernelGrid grid, const ProductShape &p,
            options.target->limits.sharedBytesPerBlock;
   };
   if (grid.inGroups)
-    if (auto g = fitGroups(grid, p, results.added.size(), facts, fits)) {
+    if (auto g = fitGroups(grid, p, results.added.size(), facts,
+                           longestSum(nearestProducts(results.stored)), fits)) {
       plan.grids = {*g};
       plan.order = {g->step, 1, results.added.empty() ? 0 : g->blocks[p.rows]};
       return plan;

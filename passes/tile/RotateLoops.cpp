@@ -150,6 +150,9 @@ bool Rotation::split() {
       }
   // The second product's operands are of this iteration, so are they carried.
   crossing.assign(read.begin(), read.end());
+  // Memory that an iteration stores to is needed again in the next one.
+  if (llvm::any_of(crossing, [](Value v) { return isa<SharedType>(v.getType()); }))
+    return false;
   return llvm::none_of(start, [&](Operation *op) {
     return llvm::any_of(op->getOperands(),
                         [&](Value v) { return readers.contains(v); });
