@@ -109,14 +109,14 @@ Attribute ScheduleAttr::parse(AsmParser &p, Type) {
     if (key == "roles")
       return p.parseCommaSeparatedList(AsmParser::Delimiter::Braces, parseRole);
     return p.emitError(keyLoc)
-           << "expected warps, groups, stages, raster, rotated or roles, got " << key;
+           << "expected warps, groups, stages, raster, rotated or roles, got "
+           << key;
   };
   if (p.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, parseKey))
     return {};
-  return p.getChecked<ScheduleAttr>(loc, p.getContext(), warps, stages,
-                                    ArrayRef<int64_t>(raster), copyWarps,
-                                    inGroups, copyRegisters, computeRegisters,
-                                    rotated);
+  return p.getChecked<ScheduleAttr>(
+      loc, p.getContext(), warps, stages, ArrayRef<int64_t>(raster), copyWarps,
+      inGroups, copyRegisters, computeRegisters, rotated);
 }
 
 void ScheduleAttr::print(AsmPrinter &p) const {
@@ -207,8 +207,9 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> error,
     return error() << "a schedule has a raster of " << shapeText(raster)
                    << ", expected rows x programs in a row, 1 or more of each";
   if (rotated && !copyWarps)
-    return error() << "a schedule is rotated, expected roles = {copy = N}, whose "
-                      "rings the next iteration reads";
+    return error()
+           << "a schedule is rotated, expected roles = {copy = N}, whose "
+              "rings the next iteration reads";
   if (!inGroups && (copyRegisters || computeRegisters))
     return error() << "a schedule has registers for roles, expected groups = N "
                       "in place of warps";

@@ -57,10 +57,9 @@ struct KernelGrid {
 /// four at a time. 0: each thread has as many as the launch gives it.
 struct GroupRegisters {
   explicit GroupRegisters(int64_t groups)
-      : copyWarps(groups > 1 ? 4 : 1),
-        copy(groups > 2    ? 32
-             : groups == 2 ? 24
-                           : 0),
+      : copyWarps(groups > 1 ? 4 : 1), copy(groups > 2    ? 32
+                                            : groups == 2 ? 24
+                                                          : 0),
         compute(groups > 2    ? 160
                 : groups == 2 ? 240
                               : 0) {}

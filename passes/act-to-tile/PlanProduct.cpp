@@ -195,7 +195,8 @@ bool Product::isForGroups() const {
 /// own.
 KernelGrid Product::withGroups(KernelGrid g) const {
   constexpr int64_t mostStages = 4;
-  if (!isForGroups() || p.computed || g.blocks[p.rows] % ScheduleAttr::groupRows)
+  if (!isForGroups() || p.computed ||
+      g.blocks[p.rows] % ScheduleAttr::groupRows)
     return g;
   g.takeGroups(p.rows, g.blocks[p.rows] / ScheduleAttr::groupRows);
   if (!isNearlyPlain(g.root, results.stored, 0) ||
@@ -318,8 +319,8 @@ SmallVector<KernelGrid> Product::sameBits(const KernelGrid &planned,
     widths = {128, 64, 32, 16};
   if (planned.inGroups) {
     for (int64_t stages : {2, 1})
-      for (int64_t groups = planned.blocks[p.rows] / ScheduleAttr::groupRows; groups; --groups)
-        {
+      for (int64_t groups = planned.blocks[p.rows] / ScheduleAttr::groupRows;
+           groups; --groups) {
         all.push_back(planned);
         all.back().takeGroups(p.rows, groups);
         all.back().stages = stages;

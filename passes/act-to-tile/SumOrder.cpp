@@ -154,8 +154,9 @@ static KernelGrid fitRegisters(KernelGrid grid, const ProductShape &p,
 ///   steps and the same columns.
 ///
 /// Sums that leave out numbers have no such instruction, and random numbers
-/// leave no registers for two products. A step that divides the sum, of `length`
-/// numbers, leaves no rest to treat apart, and may be a quarter shorter for it.
+/// leave no registers for two products. A step that divides the sum, of
+/// `length` numbers, leaves no rest to treat apart, and may be a quarter
+/// shorter for it.
 static std::optional<KernelGrid>
 fitGroups(const KernelGrid &grid, const ProductShape &p, int64_t added,
           const ProductFacts &facts, int64_t length,
@@ -181,12 +182,13 @@ fitGroups(const KernelGrid &grid, const ProductShape &p, int64_t added,
           continue;
         const int64_t most = GroupRegisters(groups).compute;
         int64_t scores = (inner + facts.read) * step / 2,
-                held = facts.kept * columns / 2 +
-                       (added ? std::max(scores + step / 4,
-                                          inner * step / 4 +
-                                              added * step * columns /
-                                                  (2 * group * groups))
-                              : scores + inner * step / 4);
+                held =
+                    facts.kept * columns / 2 +
+                    (added
+                         ? std::max(scores + step / 4,
+                                    inner * step / 4 + added * step * columns /
+                                                           (2 * group * groups))
+                         : scores + inner * step / 4);
         KernelGrid g = grid;
         g.step = step;
         g.takeGroups(p.rows, groups);

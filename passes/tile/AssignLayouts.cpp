@@ -185,9 +185,9 @@ LogicalResult Assignment::seedDots() {
              << dot.getType().getDimSize(1) << ", which " << warps
              << " warps cannot share; expected R x C warps, where 16 R divides "
                 "the rows and 8 C the columns";
-    auto acc = (isWgmma(dot) ? layout::wgmmaAccumulator
-                             : layout::mmaAccumulator)(
-        dot.getType().getShape().vec(), m, n);
+    auto acc =
+        (isWgmma(dot) ? layout::wgmmaAccumulator : layout::mmaAccumulator)(
+            dot.getType().getShape().vec(), m, n);
     if (!acc)
       return dot.emitOpError() << acc.error().message;
     for (OpOperand *factor : {&dot.getAMutable(), &dot.getBMutable()})

@@ -78,7 +78,7 @@ void makeAsync(DotOp dot) {
   Source a = sourceOf(dot.getA()), n = sourceOf(dot.getB());
   // The sum of another product is in the registers that the operand is read
   // from; what is elsewhere goes by way of memory.
-  Value first = isStaged(a.block) ? staged(a, b, loc)
+  Value first = isStaged(a.block)       ? staged(a, b, loc)
                 : a.block == dot.getA() ? dot.getA()
                                         : stored(a, b, loc);
   Value second = isStaged(n.block) ? staged(n, b, loc) : stored(n, b, loc);
@@ -188,7 +188,8 @@ struct AsyncDots : act::tile::impl::AsyncDotsPassBase<AsyncDots> {
     // Inner loops first: an outer one then carries what they leave pending.
     llvm::for_each(loops, carry);
     llvm::SmallSetVector<Block *, 4> blocks;
-    getOperation()->walk([&](DotAsyncOp dot) { blocks.insert(dot->getBlock()); });
+    getOperation()->walk(
+        [&](DotAsyncOp dot) { blocks.insert(dot->getBlock()); });
     for (Block *block : blocks)
       orderDots(*block);
   }

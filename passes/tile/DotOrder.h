@@ -17,8 +17,8 @@ namespace act::tile {
 ///
 /// For a block of attention's gradient:
 ///
-///   begin s, dp; wait for s; p; begin dv; wait for dp; ds, stored; begin dq, dk;
-///   wait for dq; add it to memory; wait for dv, dk
+///   begin s, dp; wait for s; p; begin dv; wait for dp; ds, stored; begin dq,
+///   dk; wait for dq; add it to memory; wait for dv, dk
 ///
 /// Ops that write, and barriers, keep their order. What sums begin with is
 /// computed before the first product that does not have to run for it.

@@ -51,14 +51,14 @@ private:
   scf::ForOp loop;
   Block &body;
   DotAsyncOp first, second;
-  DotResultOp result;       // the second product's sum,
-  unsigned carried = 0;     // which the loop carries as this
+  DotResultOp result;             // the second product's sum,
+  unsigned carried = 0;           // which the loop carries as this
   SmallVector<Operation *> start; // up to the first product
   SmallVector<Operation *> rest;  // from its wait on
   SmallVector<Operation *> last;  // of these, what reads the carried sum
   SmallVector<Operation *> late;  // the second product, up to its start,
   SmallVector<Operation *> end;   // and from its wait on
-  SmallVector<Value> crossing;    // what `late` and `end` read of this iteration
+  SmallVector<Value> crossing; // what `late` and `end` read of this iteration
 };
 
 /// The product whose operand in registers comes from another one of the loop,
@@ -121,9 +121,8 @@ bool Rotation::split() {
     } else if (!behindFirst) {
       start.push_back(&op);
       behindFirst = &op == first.getOperation();
-    } else if (llvm::any_of(op.getOperands(), [&](Value v) {
-                 return readers.contains(v);
-               })) {
+    } else if (llvm::any_of(op.getOperands(),
+                            [&](Value v) { return readers.contains(v); })) {
       if (!isMemoryEffectFree(&op) || op.getNumRegions())
         return false;
       readers.insert(op.result_begin(), op.result_end());
@@ -151,7 +150,8 @@ bool Rotation::split() {
   // The second product's operands are of this iteration, so are they carried.
   crossing.assign(read.begin(), read.end());
   // Memory that an iteration stores to is needed again in the next one.
-  if (llvm::any_of(crossing, [](Value v) { return isa<SharedType>(v.getType()); }))
+  if (llvm::any_of(crossing,
+                   [](Value v) { return isa<SharedType>(v.getType()); }))
     return false;
   return llvm::none_of(start, [&](Operation *op) {
     return llvm::any_of(op->getOperands(),
@@ -169,8 +169,9 @@ void Rotation::apply() {
        upper = getConstantIntValue(loop.getUpperBound());
   scf::IfOp any;
   if (!lower || !upper || *lower >= *upper) {
-    Value is = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
-                                     loop.getLowerBound(), loop.getUpperBound());
+    Value is =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
+                              loop.getLowerBound(), loop.getUpperBound());
     any = scf::IfOp::create(b, loc, loop.getResultTypes(), is,
                             /*withElseRegion=*/true);
     b.setInsertionPointToStart(&any.getElseRegion().front());
@@ -197,7 +198,8 @@ void Rotation::apply() {
       handed.push_back(v);
   llvm::append_range(handed, crossing);
 
-  Value from = arith::AddIOp::create(b, loc, loop.getLowerBound(), loop.getStep());
+  Value from =
+      arith::AddIOp::create(b, loc, loop.getLowerBound(), loop.getStep());
   auto rotated = scf::ForOp::create(b, loc, from, loop.getUpperBound(),
                                     loop.getStep(), all(before, handed));
   // What stands for the values of the last iteration.
@@ -244,7 +246,8 @@ struct RotateLoops : act::tile::impl::RotateLoopsPassBase<RotateLoops> {
         return;
       SmallVector<scf::ForOp> loops;
       kernel.walk([&](RolesOp roles) {
-        roles.getCompute().walk([&](scf::ForOp loop) { loops.push_back(loop); });
+        roles.getCompute().walk(
+            [&](scf::ForOp loop) { loops.push_back(loop); });
       });
       for (scf::ForOp loop : loops)
         if (Rotation rotation(loop); rotation.find())

@@ -56,8 +56,8 @@ InstructionAttr wgmma(DotOp dot, int64_t warps) {
   Type element = getElementTypeOrSelf(dot.getA().getType());
   ArrayRef<int64_t> acc = dot.getType().getShape();
   auto [m, n] = groupsOf(acc, warps / ScheduleAttr::groupWarps);
-  if (!m || !isa<BFloat16Type, Float16Type>(element) || !dot.getWithin().empty() ||
-      !dot.getType().getElementType().isF32() ||
+  if (!m || !isa<BFloat16Type, Float16Type>(element) ||
+      !dot.getWithin().empty() || !dot.getType().getElementType().isF32() ||
       dot.getA().getType().getDimSize(1) % depth)
     return {};
   const int64_t columns = acc[1] / n;

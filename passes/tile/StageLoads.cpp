@@ -159,7 +159,8 @@ bool Staging::stageLoop(scf::ForOp loop, ArrayRef<StagedLoad> all) {
     inLoop(loop, loads, counter, [&] {
       auto indices = indicesAt(loop, loads, counter, b);
       for (auto [i, staged] : llvm::enumerate(loads))
-        copyBlock(staged.load, LoadOp(staged.load).getView(), indices[i], buffers[i], slot, warps, b);
+        copyBlock(staged.load, LoadOp(staged.load).getView(), indices[i],
+                  buffers[i], slot, warps, b);
     });
     CommitCopiesOp::create(b, loc);
   }
@@ -207,7 +208,8 @@ bool Staging::stageLoop(scf::ForOp loop, ArrayRef<StagedLoad> all) {
     inLoop(loop, loads, ahead, [&] {
       auto indices = indicesAt(loop, loads, ahead, b);
       for (auto [i, staged] : llvm::enumerate(loads))
-        copyBlock(staged.load, LoadOp(staged.load).getView(), indices[i], buffers[i], target, warps, b);
+        copyBlock(staged.load, LoadOp(staged.load).getView(), indices[i],
+                  buffers[i], target, warps, b);
     });
     CommitCopiesOp::create(b, loc);
   }

@@ -178,11 +178,9 @@ LogicalResult act::tile::sliceOf(scf::ForOp loop, ValueRange values,
 }
 
 // Clones the arithmetic from the counter to the indices, with another counter.
-std::vector<SmallVector<Value>> act::tile::indicesAt(scf::ForOp loop,
-                                                     ArrayRef<StagedLoad> loads,
-                                                     Value counter,
-                                                     OpBuilder &b,
-                                                     IRMapping map) {
+std::vector<SmallVector<Value>>
+act::tile::indicesAt(scf::ForOp loop, ArrayRef<StagedLoad> loads, Value counter,
+                     OpBuilder &b, IRMapping map) {
   SetVector<Operation *> slice;
   for (const StagedLoad &s : loads)
     (void)sliceOf(loop, LoadOp(s.load).getIndices(), slice);

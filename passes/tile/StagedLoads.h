@@ -6,9 +6,9 @@
 #define ACT_PASSES_TILE_STAGEDLOADS_H
 
 #include "dialects/tile/Dialect.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace act::tile {
@@ -43,8 +43,9 @@ bool isWritten(LoadOp load, mlir::Operation *within);
 SharedType ringType(LoadOp load, int64_t slots);
 
 /// Starts to copy the load's block at `indices` of `view`, using `warps` warps.
-void copyBlock(LoadOp load, mlir::Value view, mlir::ValueRange indices, mlir::Value shared,
-               mlir::ValueRange slot, int64_t warps, mlir::OpBuilder &b);
+void copyBlock(LoadOp load, mlir::Value view, mlir::ValueRange indices,
+               mlir::Value shared, mlir::ValueRange slot, int64_t warps,
+               mlir::OpBuilder &b);
 
 /// Replaces the load by reads of shared memory, and erases it.
 void readStaged(const StagedLoad &staged, mlir::Value shared,

@@ -102,8 +102,8 @@ Value Transposition::compute(Value v, OpBuilder &b) {
       return trans.getInput();
     return TransOp::create(b, v.getLoc(), x);
   };
-  if (DenseElementsAttr elements; matchPattern(v, m_Constant(&elements)) &&
-                                  elements.isSplat())
+  if (DenseElementsAttr elements;
+      matchPattern(v, m_Constant(&elements)) && elements.isSplat())
     return arith::ConstantOp::create(
         b, v.getLoc(), elements.resizeSplat(transposed(v.getType())));
   if (auto splat = dyn_cast_or_null<tensor::SplatOp>(op))
@@ -116,8 +116,7 @@ Value Transposition::compute(Value v, OpBuilder &b) {
     Value input = of(broadcast.getInput());
     return BroadcastOp::create(b, v.getLoc(), transposed(v.getType()), input);
   }
-  if (auto dot = dyn_cast_or_null<DotOp>(op);
-      dot && dot.getWithin().empty()) {
+  if (auto dot = dyn_cast_or_null<DotOp>(op); dot && dot.getWithin().empty()) {
     Value first = swapped(dot.getB()), second = swapped(dot.getA()),
           acc = of(dot.getAcc());
     auto flipped = cast<DotOp>(b.clone(*op));
@@ -159,8 +158,7 @@ void eraseDead(gpu::GPUFuncOp kernel) {
       op->erase();
 }
 
-struct TransposeDots
-    : act::tile::impl::TransposeDotsPassBase<TransposeDots> {
+struct TransposeDots : act::tile::impl::TransposeDotsPassBase<TransposeDots> {
   void runOnOperation() override {
     getOperation()->walk([&](gpu::GPUFuncOp kernel) {
       if (!kernel.isKernel() || !getSchedule(kernel).getInGroups())

@@ -42,7 +42,7 @@ private:
   struct Piece {
     AllocSharedOp op;
     mlir::Operation *first = nullptr, *last = nullptr; // in op's block
-    int64_t from = 0, to = -1;        // live range, both ends inclusive
+    int64_t from = 0, to = -1; // live range, both ends inclusive
     int64_t offset = 0, bytes = 0;
     bool inLoop = false;
     bool isNeeded(int64_t begin, int64_t until) const {

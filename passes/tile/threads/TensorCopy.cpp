@@ -117,10 +117,9 @@ LogicalResult act::tile::lowerTensorCopy(CopyTensorOp op, ThreadBuilder &t) {
         const int64_t rows = std::min(mostRows, form.rows() - row);
         SmallVector<Value> operands{
             t.sharedByte(slot, panel.start + row * panel.bytes),
-            tensor.map(rows, panel.bytes / bytes,
-                       panel.swizzle == act::layout::Swizzle::none
-                           ? 0
-                           : panel.bytes),
+            tensor.map(
+                rows, panel.bytes / bytes,
+                panel.swizzle == act::layout::Swizzle::none ? 0 : panel.bytes),
             signal};
         llvm::append_range(
             operands, tensor.at(t.i32(row), t.i32(panel.firstByte / bytes)));

@@ -395,8 +395,8 @@ void ThreadBuilder::setWords(Value block, ValueRange words) {
   auto pair = VectorType::get({2}, element(block.getType()));
   for (Value word : words)
     for (int64_t i : {0, 1})
-      elements.push_back(LLVM::ExtractElementOp::create(
-          b, loc, bitsAs(pair, word), i32(i)));
+      elements.push_back(
+          LLVM::ExtractElementOp::create(b, loc, bitsAs(pair, word), i32(i)));
   set(block, std::move(elements));
 }
 
