@@ -30,7 +30,7 @@ import subprocess
 import sys
 import tempfile
 
-from simulate import bytes_moved, counters, zeros
+from simulate import bytes_moved, counters, tensor_maps, zeros
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LLAMA = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 512, "intermediate_size": 2048,
@@ -105,7 +105,9 @@ def main():
         report = json.loads((folder / "report.json").read_text())
         for k in kernels.values():
             k["moved"] = bytes_moved(counters(tools / "actrt-sim", folder / "ptx" / k["file"], o.target, k["grid"],
-                                              k["block"], k["shared_bytes"], zeros(folder, k["shapes"])))
+                                              k["block"], k["shared_bytes"],
+                                              [*zeros(folder, k["shapes"]),
+                                               *tensor_maps(folder, k.get("tensor_maps", []))]))
 
     launches = launches_of(step)
     names = [kernels[step["kernels"][launch.get("kernel", 0)]["symbol"]]["name"] for launch in launches]

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What act's kernels are made of, without a card, beside Triton's.
 
-    build/venv/bin/python bench/kernels.py [--build FOLDER] [--target sm_80,sm_86,sm_89]
+    build/venv/bin/python bench/kernels.py [--build FOLDER] [--target sm_80,sm_86,sm_89,sm_90a]
+                                           [--ptxas FILE]
 
 Attention forward and backward (4096 tokens, bf16, heads of 64 or 128 that are 4096 wide
 together, full and causal) and a product of 4096x4096 matrices, all made by act-opt from
@@ -16,6 +17,10 @@ in the loop, times mma/op: in some, warps repeat each other's products. (Those f
 take more shared memory than sm_86 and sm_89 have, which get the next.) It is launched
 for one head, and counts are for all of them. "product in blocks" is a kernel by hand, with 4
 warps, and with one more that copies: what is counted there are the warps that compute.
+
+On sm_90a heads of 256 are listed, too, and beside them what the best public kernels
+have by the same count (PUBLIC). Triton's PTX for it needs a newer ptxas than it brings
+for act's: the wheel's ptxas-blackwell assembles it.
 
 Printed per kernel: threads, registers, bytes spilled, shared bytes, and of the hot
 loop the SASS instructions per useful MFLOP (sass_stats.py says how they are counted):
@@ -43,7 +48,7 @@ import subprocess
 import sys
 import tempfile
 
-from simulate import bytes_moved, counters, zeros
+from simulate import bytes_moved, counters, tensor_maps, zeros
 from triton_programs import compile_program
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -58,6 +63,12 @@ def run(*command):
     return subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True).stdout
 
 
+# FlashAttention-3 and CUTLASS (128x256x64) for sm_90a, counted by sass_stats.py in
+# cubins of their releases: always executed, per useful MFLOP.
+PUBLIC = {"forward D 64 full": 786, "forward D 64 causal": 795, "forward D 128 full": 402, "forward D 128 causal": 434,
+          "backward D 64 full": 538, "backward D 128 full": 309, "backward D 128 causal": 368, "product": 88}
+
+
 def wheel():
     import triton
     return pathlib.Path(triton.__file__).parent / "backends/nvidia/bin"
@@ -66,9 +77,11 @@ def wheel():
 class Assembled:
     """A kernel's PTX as ptxas makes it: registers, spills, the loop that has products."""
 
-    def __init__(self, ptx, target, folder):
+    ptxas = None  # the wheel's, unless given
+
+    def __init__(self, ptx, target, folder, ptxas=None):
         cubin = folder / f"{ptx.stem}.cubin"
-        done = subprocess.run([wheel() / "ptxas", "-v", "-arch", target, ptx, "-o", cubin],
+        done = subprocess.run([ptxas or self.ptxas or wheel() / "ptxas", "-v", "-arch", target, ptx, "-o", cubin],
                               check=True, capture_output=True, text=True)
         said = done.stdout + done.stderr
         self.registers = int(re.search(r"Used (\d+) registers", said)[1])
@@ -150,7 +163,8 @@ def step_kernels(build, target, d, causal, size, folder, flags):
 
 def counted(build, target, entry, ptx, folder):
     return Counted(build, target, ptx, entry["grid"], entry["block"], entry["shared_bytes"],
-                   zeros(folder, entry["shapes"]), entry["useful_flops"], entry["block_bytes"])
+                   [*zeros(folder, entry["shapes"]), *tensor_maps(folder, entry.get("tensor_maps", []))],
+                   entry["useful_flops"], entry["block_bytes"])
 
 
 def of_act(build, target, d, causal, folder, *flags):
@@ -196,7 +210,8 @@ def of_triton(build, target, folder):
         given += ["ptr:0"] * (len(set(re.findall(r"_param_(\d+)", ptx.read_text()))) - len(given))
         counts = Counted(build, target, ptx, grid, (32 * warps, 1, 1), kernel.metadata.shared, given, flops, least)
         counts.conflicts *= launches
-        yield name, 32 * warps, Assembled(ptx, target, folder), kernel.metadata.shared, counts
+        newer = wheel() / "ptxas-blackwell" if target == "sm_90a" else None
+        yield name, 32 * warps, Assembled(ptx, target, folder, newer), kernel.metadata.shared, counts
 
 
 # A product in blocks, by hand: what warps with roles change.
@@ -247,7 +262,9 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     parser.add_argument("--target", default="sm_80,sm_86,sm_89")
+    parser.add_argument("--ptxas", type=pathlib.Path, help="another than the one of Triton's wheel")
     options = parser.parse_args()
+    Assembled.ptxas = options.ptxas
     for target in options.target.split(","):
         print(f"{target}: SASS instructions per useful MFLOP in the hot loop, and counts of the simulator")
         print(ROW.format(*HEADER))
@@ -256,8 +273,10 @@ def main():
 
             def show(label, entry, kernel, counts):
                 row(f"act {label}", entry["block"][0], kernel, entry["shared_bytes"], counts)
+                if target == "sm_90a" and label in PUBLIC:
+                    print(f"{'  the best public':<59}{PUBLIC[label]:>7}")
 
-            for d in (64, 128):
+            for d in (64, 128, 256) if target == "sm_90a" else (64, 128):
                 for causal in (False, True):
                     found = of_act(options.build, target, d, causal, folder)
                     for kind in ("forward", "backward"):

@@ -19,6 +19,19 @@ def zeros(folder, shapes):
         yield f"inout:{file}"
 
 
+MAP_TYPES = {3: "i32", 6: "f16", 7: "f32", 9: "bf16"}  # CUtensorMapDataType
+
+
+def tensor_maps(folder, maps):
+    """Arguments for the maps that index.json lists, of the arrays that zeros() made."""
+    for m in maps:
+        def outermost_first(numbers):
+            return "x".join(map(str, reversed(numbers)))
+        yield (f"tma:{folder / str(m['argument'])}.npy:{MAP_TYPES[m['type']]}:box={outermost_first(m['box'])}"
+               f":sizes={outermost_first(m['sizes'])}:strides={outermost_first(m['strides'][1:])}"
+               f":swizzle={m['swizzle']}")
+
+
 def counters(sim, ptx, target, grid, block, shared, arguments):
     """The counters of one launch; `arguments` are those of --arg."""
     command = [sim, ptx, "--target", target, "--grid", ",".join(map(str, grid)), "--block", ",".join(map(str, block)),

@@ -377,11 +377,21 @@ TEST_F(ActrtSim, TensorMapsTakeStrides) {
     for (unsigned c = 0; c < 64; ++c)
       ASSERT_EQ(got[64 * r + c], x[64 * (3 + r) + c]);
   EXPECT_EQ(tile("strides=272"), 1);
-  EXPECT_NE(err.find("the strides exceed the array of 8192 bytes"),
+  EXPECT_NE(err.find("sizes and strides exceed the array of 8192 bytes"),
             std::string::npos)
       << err;
   EXPECT_EQ(tile("strides=256x16"), 1);
   EXPECT_NE(err.find("expected one for each but the innermost"),
+            std::string::npos)
+      << err;
+  // The same memory as rows of 64, up to the tenth.
+  ASSERT_EQ(tile("sizes=10x64"), 0) << err;
+  got = array<uint16_t>("o.npy");
+  for (unsigned r = 0; r < 8; ++r)
+    for (unsigned c = 0; c < 64; ++c)
+      ASSERT_EQ(got[64 * r + c], 3 + r < 10 ? x[64 * (3 + r) + c] : 0);
+  EXPECT_EQ(tile("sizes=65x64"), 1);
+  EXPECT_NE(err.find("sizes and strides exceed the array of 8192 bytes"),
             std::string::npos)
       << err;
 }

@@ -157,11 +157,11 @@ Status parseMapWord(Argument &a, const std::string &word) {
   std::string key = word.substr(0, equals),
               value =
                   equals == std::string::npos ? "" : word.substr(equals + 1);
-  if (key == "box" || key == "step") {
+  if (key == "box" || key == "step" || key == "sizes") {
     auto list = sizes(value);
     if (!list)
       return list.error();
-    (key == "box" ? a.box : a.steps) = *list;
+    (key == "box" ? a.box : key == "step" ? a.steps : a.sizes) = *list;
     return ok();
   }
   if (key == "strides") {
@@ -194,7 +194,7 @@ Status parseMapWord(Argument &a, const std::string &word) {
         return ok();
       }
   return Error{"'" + word +
-                   "', expected box=64x128, step=1x1, strides=320, "
+                   "', expected box=64x128, sizes=128x160, step=1x1, strides=320, "
                    "swizzle=0|32|64|128, fill=zero|nan, interleave=0|16|32 or "
                    "l2=0|64|128|256",
                ""};

@@ -9,11 +9,12 @@
 //   i32:N u32: i64: u64: f32:X f64:X
 //   ptr:0                   a null pointer (or any other number)
 //   tma:FILE:DTYPE:box=64x128:swizzle=128[:fill=nan][:step=1x2][:l2=128]
-//       [:interleave=16][:strides=320x64]
+//       [:interleave=16][:sizes=128x160][:strides=320x64]
 //                           a tensor map over the array of the file, which is
 //                           that of an inout: or out: argument where one names
-//                           the same file; box, step and strides outermost
-//                           first, strides in bytes and without the innermost
+//                           the same file; box, step, sizes (of the array,
+//                           unless given) and strides outermost first, strides
+//                           in bytes and without the innermost
 //
 // NumPy has neither bf16 nor fp8: files store them as uint16 and uint8.
 #ifndef ACT_TOOLS_ACTRTSIM_ARGUMENTS_H
@@ -35,7 +36,7 @@ struct Argument {
   std::vector<uint8_t> value;       // of the parameter
   void *address = nullptr;          // In, InOut, Out
   runtime::TiledTensor map;         // Map: all but the tensor itself
-  std::vector<uint32_t> box, steps; // Map: outermost first
+  std::vector<uint32_t> box, steps, sizes; // Map: outermost first
   std::vector<uint64_t> strides;    // Map, when given: bytes, outermost first
 
   bool isArray() const { return kind == In || kind == InOut || kind == Out; }

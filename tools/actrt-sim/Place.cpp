@@ -63,20 +63,23 @@ static Status placeMap(Argument &a, Argument *other,
   }
   const npy::Array &array = other->array;
   runtime::TiledTensor &t = a.map;
-  size_t rank = array.shape.size(), element = bytesOf(t.type);
+  const std::vector<int64_t> shape =
+      a.sizes.empty() ? std::vector<int64_t>(array.shape.begin(), array.shape.end())
+                      : std::vector<int64_t>(a.sizes.begin(), a.sizes.end());
+  size_t rank = shape.size(), element = bytesOf(t.type);
   if (npy::elementBytes(array.dtype) != element)
     return Error{"the array's elements are " + array.dtype +
                      ", but the map's are " + a.dtype,
                  ""};
   if (rank < 1 || rank > 5 || a.box.size() != rank ||
       (!a.steps.empty() && a.steps.size() != rank))
-    return Error{"the array has " + std::to_string(rank) +
+    return Error{"the tensor has " + std::to_string(rank) +
                      " dimensions, but the box has " +
                      std::to_string(a.box.size()) +
                      ", expected the same number, from 1 to 5",
                  ""};
   if (!a.strides.empty() && a.strides.size() != rank - 1)
-    return Error{"the array has " + std::to_string(rank) +
+    return Error{"the tensor has " + std::to_string(rank) +
                      " dimensions and the map " +
                      std::to_string(a.strides.size()) +
                      " strides, expected one for each but the innermost",
@@ -86,22 +89,23 @@ static Status placeMap(Argument &a, Argument *other,
   uint64_t stride = element;
   for (size_t i = 0; i < rank; ++i) {
     size_t outer = rank - 1 - i;
-    t.sizes[i] = static_cast<uint64_t>(array.shape[outer]);
+    t.sizes[i] = static_cast<uint64_t>(shape[outer]);
     t.box[i] = a.box[outer];
     t.elementStrides[i] = a.steps.empty() ? 1 : a.steps[outer];
     if (i > 0)
       t.strides[i - 1] = a.strides.empty() ? stride : a.strides[outer];
     stride *= t.sizes[i];
   }
-  // Custom strides may put the last element outside the array.
+  // Custom sizes and strides may put the last element outside the array.
   uint64_t end = element, step = 0;
   for (size_t i = 0; i < rank; ++i) {
     bool over = t.sizes[i] == 0 ||
                 __builtin_mul_overflow(t.sizes[i] - 1,
                                        i ? t.strides[i - 1] : element, &step) ||
                 __builtin_add_overflow(end, step, &end);
-    if (!a.strides.empty() && (over || end > array.bytes.size()))
-      return Error{"the strides exceed the array of " +
+    if ((!a.strides.empty() || !a.sizes.empty()) &&
+        (over || end > array.bytes.size()))
+      return Error{"sizes and strides exceed the array of " +
                        std::to_string(array.bytes.size()) + " bytes",
                    ""};
   }
