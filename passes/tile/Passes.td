@@ -784,4 +784,30 @@ def SkipUnitScalingPass : Pass<"tile-skip-unit-scaling", "::mlir::gpu::GPUModule
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::NVVM::NVVMDialect",
     "::mlir::scf::SCFDialect"];
 }
+
+def HoldWaitsPass : Pass<"tile-hold-waits", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "keeps work that runs beside products before the wait for them";
+  let description = [{
+    Runs after `tile-lower-to-threads`, on loops with two waits for products of warp
+    groups or more. ptxas would move the last one up, over work that was put before
+    it so that it runs meanwhile. An event that never happens keeps it in its place:
+    it depends on what the loop carries of that work, and ptxas does not exchange it
+    with the wait.
+
+    Before:
+    ```mlir
+    %1 = llvm.inline_asm has_side_effects "wgmma.wait_group.sync.aligned 1;", "=f,0,~{memory}" %arg3 : (f32) -> f32
+    %2 = arith.addf %arg4, %1 : f32
+    %3 = llvm.inline_asm has_side_effects "wgmma.wait_group.sync.aligned 0;", "=f,0,~{memory}" %arg5 : (f32) -> f32
+    ```
+    After `--tile-hold-waits`:
+    ```mlir
+    %2 = arith.addf %arg4, %1 : f32
+    %3 = arith.bitcast %2 : f32 to i32
+    llvm.inline_asm has_side_effects "{ .reg .pred %never; setp.eq.u32 %never, $0, 0x7fdeadbe; @%never pmevent 1; }", "r,~{memory}" %3 : (i32) -> ()
+    %4 = llvm.inline_asm has_side_effects "wgmma.wait_group.sync.aligned 0;", "=f,0,~{memory}" %arg5 : (f32) -> f32
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"];
+}
 #endif

@@ -52,7 +52,9 @@ void tile::buildTilePipeline(OpPassManager &pm, const TileOptions &options) {
   pm.addPass(createLowerToThreadsPass({options.chip}));
   pm.addPass(createCSEPass());
   // These need lanes and registers: they see which row values need no exchange
-  // in a loop, and let a warp test whether its own scaling is by 1.
+  // in a loop, let a warp test whether its own scaling is by 1, and keep work
+  // before the waits of products that it runs beside.
   pm.addPass(createSumLanesLastPass());
   pm.addPass(createSkipUnitScalingPass());
+  pm.addPass(createHoldWaitsPass());
 }

@@ -102,6 +102,9 @@ bool Rotation::split() {
   take(second.getAcc());
   bool behindFirst = false, behindSecond = false, behindResult = false;
   llvm::SmallPtrSet<Value, 8> readers{loop.getRegionIterArg(carried)};
+  // The operand takes the registers of the last one, which are in use until
+  // that product is done.
+  auto narrow = second.getA().getDefiningOp<arith::TruncFOp>();
   for (Operation &op : body.without_terminator()) {
     if (moved.contains(&op)) {
       late.push_back(&op);
