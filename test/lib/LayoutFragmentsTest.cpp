@@ -142,6 +142,26 @@ TEST(Mma, AnAccumulatorIsAnOperand) {
             get(mmaOperandA({128, 64}, 4, 1, 8)));
 }
 
+// Groups of warps beside each other have adjacent columns.
+TEST(Mma, AGroupsColumnsAreTogether) {
+  for (int64_t n : {16, 64, 80, 176}) {
+    EXPECT_EQ(get(wgmmaAccumulator({128, n}, 8, 1)),
+              get(mmaAccumulator({128, n}, 8, 1)));
+    Distributed two = get(wgmmaAccumulator({64, 2 * n}, 4, 2)),
+                one = get(wgmmaAccumulator({64, n}, 4, 1));
+    ASSERT_EQ(two.registerCount(), one.registerCount());
+    for (int64_t warp = 0; warp < 8; ++warp)
+      for (int64_t lane = 0; lane < 32; ++lane)
+        for (int64_t r = 0; r < one.registerCount(); ++r) {
+          auto at = one.coordinates(r, lane, warp % 4);
+          at[1] += warp / 4 * n;
+          ASSERT_EQ(two.coordinates(r, lane, warp), at);
+        }
+  }
+  EXPECT_EQ(wgmmaAccumulator({64, 24}, 4, 2).error().str(),
+            "n is 24, expected a multiple of 16");
+}
+
 TEST(Mma, RefusesWhatNoInstructionFits) {
   EXPECT_EQ(mmaAccumulator({100, 64}, 4, 1).error().str(),
             "m is 100, expected a multiple of 64");

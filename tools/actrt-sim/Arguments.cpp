@@ -193,11 +193,12 @@ Status parseMapWord(Argument &a, const std::string &word) {
         f.field = i;
         return ok();
       }
-  return Error{"'" + word +
-                   "', expected box=64x128, sizes=128x160, step=1x1, strides=320, "
-                   "swizzle=0|32|64|128, fill=zero|nan, interleave=0|16|32 or "
-                   "l2=0|64|128|256",
-               ""};
+  return Error{
+      "'" + word +
+          "', expected box=64x128, sizes=128x160, step=1x1, strides=320, "
+          "swizzle=0|32|64|128, fill=zero|nan, interleave=0|16|32 or "
+          "l2=0|64|128|256",
+      ""};
 }
 
 // FILE:DTYPE:words; the file's name may contain colons.

@@ -31,13 +31,13 @@ struct Argument {
   enum Kind { In, InOut, Out, Scalar, Map } kind = Scalar;
   std::string text; // as given, for messages
   std::string file;
-  std::string dtype;                // Out, Map: "bf16"
-  npy::Array array;                 // In, InOut, Out
-  std::vector<uint8_t> value;       // of the parameter
-  void *address = nullptr;          // In, InOut, Out
-  runtime::TiledTensor map;         // Map: all but the tensor itself
+  std::string dtype;                       // Out, Map: "bf16"
+  npy::Array array;                        // In, InOut, Out
+  std::vector<uint8_t> value;              // of the parameter
+  void *address = nullptr;                 // In, InOut, Out
+  runtime::TiledTensor map;                // Map: all but the tensor itself
   std::vector<uint32_t> box, steps, sizes; // Map: outermost first
-  std::vector<uint64_t> strides;    // Map, when given: bytes, outermost first
+  std::vector<uint64_t> strides; // Map, when given: bytes, outermost first
 
   bool isArray() const { return kind == In || kind == InOut || kind == Out; }
   bool isWritten() const { return kind == InOut || kind == Out; }

@@ -64,8 +64,9 @@ static Status placeMap(Argument &a, Argument *other,
   const npy::Array &array = other->array;
   runtime::TiledTensor &t = a.map;
   const std::vector<int64_t> shape =
-      a.sizes.empty() ? std::vector<int64_t>(array.shape.begin(), array.shape.end())
-                      : std::vector<int64_t>(a.sizes.begin(), a.sizes.end());
+      a.sizes.empty()
+          ? std::vector<int64_t>(array.shape.begin(), array.shape.end())
+          : std::vector<int64_t>(a.sizes.begin(), a.sizes.end());
   size_t rank = shape.size(), element = bytesOf(t.type);
   if (npy::elementBytes(array.dtype) != element)
     return Error{"the array's elements are " + array.dtype +

@@ -5,8 +5,8 @@ all checks, in the orders that the seeds draw (default 0).
 
 Products with either order of each operand's dimensions, from views whose ends no block meets;
 computed operands; block widths that are no powers of two; with and without a role that
-copies, and registers for the roles; a chain of two products, as in attention. The same
-kernels run on the host. Numbers are small integers, so sums are exact in any order."""
+copies, and registers for the roles; a chain of two products, as in attention, also rotated;
+three products as in its gradient. The same kernels run on the host. Numbers are small integers, so sums are exact in any order."""
 import dataclasses
 import pathlib
 import subprocess
@@ -55,6 +55,9 @@ PRODUCTS = [
     Product("both computed", "groups = 2, stages = 2", computed="ab", b_transposed=True),
     Product("both computed, a by k", "groups = 2, stages = 2", computed="ab", a_transposed=True),
     Product("f32 result", "groups = 2, stages = 2, roles = {copy = 1}", n=64, result="f32"),
+    Product("side by side", ROLES, m=64),
+    Product("side by side, by n", ROLES, m=64, n=80, b_transposed=True),
+    Product("side by side, 48 columns by k", ROLES, m=64, n=96, wgmma=False),
     Product("rows not of 16 bytes", "groups = 2, stages = 2", size=(200, 131, 75)),
     Product("f32", "groups = 2, stages = 2, roles = {copy = 1}", element="f32", n=64, k=32, wgmma=False),
 ]
@@ -138,6 +141,43 @@ CHAIN = """gpu.module @kernels {{
   }}
 }}
 """
+# For each of 2 heads and 8 blocks of queries, as in attention's gradient: s = q k^T + row; out = sum of s^T q, and s k, which is added to
+# memory. Loops in loops, a row beside the operands, sums side by side.
+GRADIENT = """gpu.module @kernels {{
+  gpu.func @gradient(%q: !tile.view<2x512x64xbf16>, %k: !tile.view<128x64xbf16>, %r: !tile.view<2x512xf32>, %o: !tile.view<128x64xf32>, %p: !tile.view<512x64xf32>)
+      kernel attributes {{tile.grid = array<i64: 1, 1, 1>, tile.schedule = #tile.schedule<{schedule}>}} {{
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c64 = arith.constant 64 : index
+    %end = arith.constant 512 : index
+    %zero = arith.constant dense<0.0> : tensor<128x64xf32>
+    %none = arith.constant dense<0.0> : tensor<64x128xf32>
+    %part = arith.constant dense<0.0> : tensor<64x64xf32>
+    %K = tile.load %k[%c0 : 128, %c0 : 64] : !tile.view<128x64xbf16>
+    %Kt = tile.trans %K : tensor<128x64xbf16>
+    %all = scf.for %h = %c0 to %c2 step %c1 iter_args(%before = %zero) -> (tensor<128x64xf32>) {{
+      %sum = scf.for %i = %c0 to %end step %c64 iter_args(%acc = %before) -> (tensor<128x64xf32>) {{
+        %Q = tile.load %q[%h, %i : 64, %c0 : 64] : !tile.view<2x512x64xbf16>
+        %row = tile.load %r[%h, %i : 64] : !tile.view<2x512xf32>
+        %s = tile.dot %Q, %Kt, %none : tensor<64x64xbf16>, tensor<64x128xbf16> -> tensor<64x128xf32>
+        %column = tile.expand_dims %row axis 1 : tensor<64xf32>
+        %wide = tile.broadcast %column : tensor<64x1xf32> -> tensor<64x128xf32>
+        %t = arith.addf %s, %wide : tensor<64x128xf32>
+        %n = arith.truncf %t : tensor<64x128xf32> to tensor<64x128xbf16>
+        %nt = tile.trans %n : tensor<64x128xbf16>
+        %d = tile.dot %nt, %Q, %acc : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
+        %own = tile.dot %n, %K, %part : tensor<64x128xbf16>, tensor<128x64xbf16> -> tensor<64x64xf32>
+        tile.atomic_add %own, %p[%i : 64, %c0 : 64] : !tile.view<512x64xf32>
+        scf.yield %d : tensor<128x64xf32>
+      }}
+      scf.yield %sum : tensor<128x64xf32>
+    }}
+    tile.store %all, %o[%c0 : 128, %c0 : 64] : !tile.view<128x64xf32>
+    gpu.return
+  }}
+}}
+"""
 rng = np.random.default_rng(7)
 
 
@@ -151,8 +191,8 @@ def numbers(array, element):
     return (array.astype(np.uint32) << 16).view(np.float32) if element == "bf16" else array.astype(np.float32)
 
 
-def run(name, source, arrays, want, element, seeds, wgmma=True):
-    """The devices on which the kernel gave something else than `want`."""
+def run(name, source, arrays, want, element, seeds, wgmma=True, added=None):
+    """The devices on which the kernel gave something else than `want`, and what it adds up."""
     kernel = folder / "kernel.mlir"
     kernel.write_text(source)
     args = []
@@ -161,12 +201,18 @@ def run(name, source, arrays, want, element, seeds, wgmma=True):
         args += ["--arg", f"in:{folder / x}.npy"]
     out = folder / "out.npy"
     args += ["--arg", f"out:{element}[{want.shape[0]},{want.shape[1]}]:{out}"]
+    if added is not None:
+        args += ["--arg", f"inout:{folder / 'added.npy'}"]
     wrong = []
     for device in [("sim", "--seed", str(s)) for s in seeds] + [("host",)]:
         out.unlink(missing_ok=True)
+        if added is not None:
+            np.save(folder / "added.npy", np.zeros(added.shape, np.float32))
         done = subprocess.run(["act-run", "kernel", kernel, "--target", "sm_90a", "--cache-dir", "none", "--json", "--device",
                                *device, *args], capture_output=True, text=True)
         same = done.returncode == 0 and np.array_equal(numbers(np.load(out), element), want)
+        if added is not None:
+            same = same and np.array_equal(np.load(folder / "added.npy"), added)
         if not same:
             wrong.append(f"{name}, {' '.join(device)}: {done.stderr[:500] or 'wrong'}")
     for old in (folder / "ptx").glob("*.ptx"):
@@ -192,11 +238,22 @@ for p in PRODUCTS:
     out = p.result or p.element
     wrong += run(p.name, source, arrays, numbers(bits(want, out), out), out, seeds, p.wgmma)
 for schedule in ("groups = 2, stages = 2", "groups = 2, stages = 2, roles = {copy = 1}",
-                 "groups = 1, stages = 3, roles = {copy = 4 at 24, compute at 232}"):
+                 "groups = 1, stages = 3, roles = {copy = 4 at 24, compute at 232}",
+                 "groups = 2, stages = 2, rotated, roles = {copy = 4 at 24, compute at 240}",
+                 "groups = 1, stages = 1, rotated, roles = {copy = 1}"):
     ARRAYS = dict.fromkeys("qkv", "bf16")
     arrays = {x: rng.integers(-1, 2, (128 if x == "q" else 256, 64)).astype(np.float64) * (rng.random((1, 64)) < 0.1)
               for x in "qkv"}
     want = arrays["q"] @ arrays["k"].T @ arrays["v"]
     wrong += run(f"chain, {schedule}", CHAIN.format(schedule=schedule), arrays, want.astype(np.float32), "bf16", seeds)
-print("\n".join(wrong) or f"{len(PRODUCTS) + 3} kernels: the same numbers on the simulator and on the host")
+for schedule in ("groups = 2, stages = 2, roles = {copy = 4 at 24, compute at 240}", "groups = 1, stages = 3, roles = {copy = 1}",
+                 "groups = 2, stages = 2"):
+    ARRAYS = {"q": "bf16", "k": "bf16", "r": "f32"}
+    arrays = {x: rng.integers(-1, 2, shape).astype(np.float64)
+              for x, shape in (("q", (2, 512, 64)), ("k", (128, 64)), ("r", (2, 512)))}
+    scores = arrays["q"] @ arrays["k"].T + arrays["r"][:, :, None]
+    want = sum(s.T @ q for s, q in zip(scores, arrays["q"]))
+    wrong += run(f"gradient, {schedule}", GRADIENT.format(schedule=schedule), arrays, want.astype(np.float32), "f32", seeds,
+                 added=sum(scores) @ arrays["k"])
+print("\n".join(wrong) or f"{len(PRODUCTS) + 8} kernels: the same numbers on the simulator and on the host")
 sys.exit(len(wrong) > 0)
