@@ -18,7 +18,8 @@ take more shared memory than sm_86 and sm_89 have, which get the next.) It is la
 for one head, and counts are for all of them. "product in blocks" is a kernel by hand, with 4
 warps, and with one more that copies: what is counted there are the warps that compute.
 
-On sm_90a heads of 256 are listed, too, and beside them what the best public kernels
+On sm_90a registers of products in flight are checked (tools/check-wgmma.py), heads of
+256 are listed, too, and beside them what the best public kernels
 have by the same count (PUBLIC). Triton's PTX for it needs a newer ptxas than it brings
 for act's: the wheel's ptxas-blackwell assembles it.
 
@@ -83,6 +84,8 @@ class Assembled:
         cubin = folder / f"{ptx.stem}.cubin"
         done = subprocess.run([ptxas or self.ptxas or wheel() / "ptxas", "-v", "-arch", target, ptx, "-o", cubin],
                               check=True, capture_output=True, text=True)
+        if target == "sm_90a" and not ptxas:
+            run(sys.executable, ROOT / "tools/check-wgmma.py", "--nvdisasm", wheel() / "nvdisasm", cubin)
         said = done.stdout + done.stderr
         self.registers = int(re.search(r"Used (\d+) registers", said)[1])
         self.spilled = sum(map(int, re.findall(r"(\d+) bytes spill (?:stores|loads)", said)))
