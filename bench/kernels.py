@@ -18,7 +18,8 @@ take more shared memory than sm_86 and sm_89 have, which get the next.) It is la
 for one head, and counts are for all of them. "product in blocks" is a kernel by hand, with 4
 warps, and with one more that copies: what is counted there are the warps that compute.
 
-On sm_90a registers of products in flight are checked (tools/check-wgmma.py), heads of
+On sm_90a what products read of shared memory is counted per score (a query and a key),
+registers of products in flight are checked (tools/check-wgmma.py), heads of
 256 are listed, too, and beside them what the best public kernels
 have by the same count (PUBLIC). Triton's PTX for it needs a newer ptxas than it brings
 for act's: the wheel's ptxas-blackwell assembles it.
@@ -105,7 +106,9 @@ class Counted:
 
     def __init__(self, build, target, ptx, grid, block, shared, arguments, useful_flops, block_bytes):
         counts = counters(build / "bin/actrt-sim", ptx, target, grid, block, shared, arguments)
-        self.tensor = sum(counts["tensor_flops"].values()) / useful_flops
+        self.flops = sum(counts["tensor_flops"].values())
+        self.tensor = self.flops / useful_flops
+        self.operand_bytes = counts["async_shared_bytes"].get("wgmma", 0)
         self.conflicts = counts["shared_conflicts"]
         self.bytes = bytes_moved(counts) / block_bytes
         accesses = re.findall(r"\b(?:(?:ld|st)\.(?:[a-z]+\.)*global|cp\.async\.c[ag])\S* [^;]*;", ptx.read_text())
@@ -278,6 +281,10 @@ def main():
                 row(f"act {label}", entry["block"][0], kernel, entry["shared_bytes"], counts)
                 if target == "sm_90a" and label in PUBLIC:
                     print(f"{'  the best public':<59}{PUBLIC[label]:>7}")
+                if products := {"forward": 2, "backward": 5}.get(label.split()[0]):
+                    scores = counts.flops / (2 * products * int(label.split()[2]))
+                    if counts.operand_bytes:
+                        print(f"  bytes of shared memory that wgmma reads per score: {counts.operand_bytes / scores:.1f}")
 
             for d in (64, 128, 256) if target == "sm_90a" else (64, 128):
                 for causal in (False, True):
