@@ -203,9 +203,6 @@ def edges(copy_warps):
     for S, D, H in ((72, 80, 4), (8, 64, 2), (200, 128, 1), (40, 16, 2), (136, 40, 2), (64, 256, 2), (72, 72, 2)):
         yield edge(S, 90, D=D, H=H, causal=True)
     yield edge(72, D=64, dtype="f32")
-    # Slots of rings come round, with and without a diagonal.
-    yield edge(400, 520, D=64, H=2, causal=True)
-    yield edge(300, 530, D=128, H=1)
     yield edge(80, packed=True, cu=[0, 20, 80], causal=True)
     # A mask of a number as others use it, which is no infinity.
     numbers = np.random.default_rng(3)
@@ -386,11 +383,21 @@ def seeded(name, seed):
     return zlib.crc32(f"{seed} {name}".encode())
 
 
-def attention_draws(count, seed, copy_warps):
-    """(name, check): what check(kernels, schedules) returns are its problems."""
+def rings():
+    """Lengths with which the slots of rings come round, with and without a diagonal."""
+    return [("ring 0 ", edge(400, 520, D=64, H=2, causal=True)), ("ring 1 ", edge(300, 530, D=128, H=1))]
+
+
+def attention(count, seed, copy_warps):
+    """(name, arguments) of cases."""
     drawn = [(f"edge {n} ", a) for n, a in enumerate(edges(copy_warps))]
     for n in range(count):
         drawn.append((f"#{n} ", draw(random.Random(f"{seed} {n}"))))
+    return drawn
+
+
+def attention_draws(drawn, seed):
+    """(name, check): what check(kernels, schedules) returns are its problems."""
     for name, arguments in drawn:
         name += describe(arguments)
 
@@ -484,8 +491,9 @@ def main():
         options.schedules = 1
     ptxas = shutil.which("ptxas")
     print(f"assembled by {ptxas}" if ptxas else "not assembled: there is no ptxas")
-    draws = [*attention_draws(options.count, options.seed, options.copy_warps),
-             *op_draws(options.ops, options.seed, options.only or options.list)]
+    cases = attention(options.count, options.seed, options.copy_warps)
+    draws = [*attention_draws(cases, options.seed), *op_draws(options.ops, options.seed, options.only or options.list),
+             *attention_draws(rings(), options.seed)]
     targets = options.target.split(",")
     part, parts = map(int, options.part.split("/"))
     draws = draws[part - 1::parts]
