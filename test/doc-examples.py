@@ -6,7 +6,7 @@ The Example of an op in dialects/*/*.td must stand, line by line, in
 test/dialects/<dialect>/<mnemonic>.mlir: what the manual shows is what the tests
 parse and print.
 
-A pass in passes/*/Passes.td shows what it does:
+A pass in passes/*/*Passes.td shows what it does:
 
     Before:
     ```mlir
@@ -200,7 +200,7 @@ def check(pattern, kind, find, judge, tests):
 def main():
     self_check()
     op_count, ops_right = check("dialects/*/*.td", ("Op", OP), ops, problems, "test/dialects")
-    pass_count, passes_right = check("passes/*/Passes.td", ("Pass", PASS), passes, pass_problems, "test/passes")
+    pass_count, passes_right = check("passes/*/*Passes.td", ("Pass", PASS), passes, pass_problems, "test/passes")
     print(f"{op_count} ops, {pass_count} passes")
     return 0 if ops_right and passes_right and op_count and pass_count else 1
 

@@ -176,7 +176,7 @@ fitGroups(const KernelGrid &grid, const ProductShape &p, int64_t added,
         if (groups > mostGroups || (groups > 1) != many ||
             (facts.draws && (step > 64 || groups > 2)))
           continue;
-        // Groups share the rows of what is added, or its columns.
+        // Each group computes rows of the added product, or else columns.
         if (added && (step % group || groups > 2 ||
                       (step < group * groups && columns % (panel * groups))))
           continue;

@@ -12,6 +12,7 @@
 // Sums that are only added to stay pending, from one product to the next and
 // from one iteration of a loop to the next.
 #include "passes/tile/DotOrder.h"
+#include "passes/tile/DotWarps.h"
 #include "passes/tile/Layouts.h"
 #include "passes/tile/Passes.h"
 #include "passes/tile/StagedLoads.h"
@@ -177,8 +178,7 @@ struct AsyncDots : act::tile::impl::AsyncDotsPassBase<AsyncDots> {
   void runOnOperation() override {
     SmallVector<DotOp> dots;
     getOperation()->walk([&](DotOp dot) {
-      InstructionAttr chosen = dot.getInstructionAttr();
-      if (chosen && chosen.getKind() == InstructionKind::Wgmma)
+      if (isWgmma(dot))
         dots.push_back(dot);
     });
     llvm::for_each(dots, makeAsync);

@@ -150,7 +150,7 @@ bool Rotation::split() {
         if (!loop.isDefinedOutsideOfLoop(v))
           read.insert(v);
       }
-  // The second product's operands are of this iteration, so are they carried.
+  // The next iteration reads these values, so the loop carries them.
   crossing.assign(read.begin(), read.end());
   // Memory that an iteration stores to is needed again in the next one.
   if (llvm::any_of(crossing,

@@ -92,9 +92,7 @@ struct SelectInstructions
       auto kernel = dot->getParentOfType<gpu::GPUFuncOp>();
       bool isF8 = isFloat8(getElementTypeOrSelf(dot.getA().getType()));
       if (dot.getInstruction()) { // chosen by hand
-        bool isWgmma =
-            dot.getInstructionAttr().getKind() == InstructionKind::Wgmma;
-        if (isWgmma ? hasWgmma : !isF8 || hasFloat8)
+        if (isWgmma(dot) ? hasWgmma : !isF8 || hasFloat8)
           return WalkResult::advance();
         dot.emitOpError() << "becomes " << dot.getInstructionAttr()
                           << ", which " << target << " does not have";
