@@ -127,11 +127,16 @@ Cluster::Outcome Cluster::run(bool patient) {
       ran |= outcome == Warp::Outcome::Ran && (warp->worked || warp->events);
       ran |= outcome == Warp::Outcome::Finished;
       // A lane that left a polling loop counts as in it for lookRange steps, so
-      // a diverged warp needs more steps before it is known to be idle.
+      // a warp that has diverged, or has not polled in this turn, needs more
+      // steps before it is known to be idle.
       size_t apart = 0;
+      bool polled = true;
       for (const Fragment &f : warp->fragments)
-        apart += !f.waitingFor;
-      if (apart > 1)
+        if (!f.waitingFor) {
+          ++apart;
+          polled &= f.looks > 0;
+        }
+      if (apart > 1 || !polled)
         enough = std::max(enough, 2 * Fragment::lookRange * apart);
       if (!random.isQuiet() && random.below(4) == 0)
         warp->cta->advanceOne(random);

@@ -23,7 +23,7 @@ struct Shape {
 struct Case {
   const char *name;
   const char *expected; // nameOf a kind, or "" for a kernel without fault
-  const char *body;
+  std::string body;
   Shape shape;
 };
 
@@ -45,7 +45,14 @@ std::string kernelOf(const Case &c) {
          "ld.param.u64 %a, [px]; ld.param.u64 %d, [py];\n"
          "mov.u32 %t, %tid.x; mov.u32 %b, %ctaid.x; mov.u32 %s, buffer;\n"
          "mul.wide.u32 %c, %t, 4; add.s64 %c, %c, %a;\n" +
-         std::string(c.body) + "\nret;\n}\n";
+         c.body + "\nret;\n}\n";
+}
+
+std::string repeated(const std::string &text, int times) {
+  std::string all;
+  while (times-- > 0)
+    all += text;
+  return all;
 }
 
 const Case cases[] = {
@@ -440,6 +447,21 @@ const Case cases[] = {
      "wait: ld.acquire.gpu.global.u32 %i, [flag]; setp.eq.u32 %p, %i, 0;"
      "@%p bra wait;",
      {100, 1, true}},
+    {"a warp has long work between a wait and its arrival",
+     "",
+     "setp.eq.u32 %p, %t, 0; add.u32 %j, %s, 8;"
+     "@%p mbarrier.init.shared.b64 [%s], 1;"
+     "@%p mbarrier.init.shared.b64 [%j], 1; bar.sync 0;"
+     "setp.ge.u32 %q, %t, 32; @%q bra other;"
+     "one: mbarrier.test_wait.parity.shared.b64 %r, [%s], 0; @!%r bra one;" +
+         repeated("add.u32 %i, %i, %t;", 2000) +
+         "@%p mbarrier.arrive.shared.b64 %x, [%j]; bra end;"
+         "other: mov.u32 %k, 0;"
+         "delay: add.u32 %k, %k, 1; setp.lt.u32 %r, %k, 50; @%r bra delay;"
+         "setp.eq.u32 %r, %t, 32; @%r mbarrier.arrive.shared.b64 %x, [%s];"
+         "two: mbarrier.test_wait.parity.shared.b64 %r, [%j], 0; @!%r bra two;"
+         "end:",
+     {20, 64, false, "sm_90"}},
     // ---- who meets at a named barrier
     {"two groups of warps use one barrier",
      "divergent",
