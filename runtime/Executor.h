@@ -80,6 +80,9 @@ struct LaunchShape {
   uint32_t cluster[3] = {0, 0, 0}; // all 0: the kernel's own
   uint64_t sharedBytes = 0;        // dynamic
   bool cooperative = false;        // all blocks resident at once
+  /// No more blocks than are resident at once, each for several of the grid,
+  /// which has one dimension.
+  bool persistent = false;
   uint64_t scratchBytes = 0;       // host: per thread
 };
 

@@ -70,7 +70,7 @@ Attribute ScheduleAttr::parse(AsmParser &p, Type) {
   SMLoc loc = p.getCurrentLocation();
   int64_t warps = 4, stages = 2, copyWarps = 0;
   int64_t copyRegisters = 0, computeRegisters = 0;
-  bool inGroups = false, rotated = false;
+  bool inGroups = false, rotated = false, persistent = false;
   SmallVector<int64_t> raster;
   // copy = 4 at 40, compute at 232
   auto parseRole = [&]() -> ParseResult {
@@ -86,8 +86,8 @@ Attribute ScheduleAttr::parse(AsmParser &p, Type) {
     StringRef key;
     if (p.parseKeyword(&key))
       return failure();
-    if (key == "rotated") {
-      rotated = true;
+    if (key == "rotated" || key == "persistent") {
+      (key == "rotated" ? rotated : persistent) = true;
       return success();
     }
     if (p.parseEqual())
@@ -109,14 +109,15 @@ Attribute ScheduleAttr::parse(AsmParser &p, Type) {
     if (key == "roles")
       return p.parseCommaSeparatedList(AsmParser::Delimiter::Braces, parseRole);
     return p.emitError(keyLoc)
-           << "expected warps, groups, stages, raster, rotated or roles, got "
+           << "expected warps, groups, stages, raster, rotated, persistent or "
+              "roles, got "
            << key;
   };
   if (p.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, parseKey))
     return {};
   return p.getChecked<ScheduleAttr>(
       loc, p.getContext(), warps, stages, ArrayRef<int64_t>(raster), copyWarps,
-      inGroups, copyRegisters, computeRegisters, rotated);
+      inGroups, copyRegisters, computeRegisters, rotated, persistent);
 }
 
 void ScheduleAttr::print(AsmPrinter &p) const {
@@ -131,6 +132,8 @@ void ScheduleAttr::print(AsmPrinter &p) const {
   }
   if (getRotated())
     p << ", rotated";
+  if (getPersistent())
+    p << ", persistent";
   if (getCopyWarps()) {
     p << ", roles = {copy = " << getCopyWarps();
     if (getCopyRegisters())
@@ -148,13 +151,13 @@ int64_t ScheduleAttr::getEntryRegisters(int64_t file) const {
 ScheduleAttr ScheduleAttr::withoutRoles() const {
   return get(getContext(), getWarps(), getStages(), getRaster(),
              /*copyWarps=*/0, getInGroups(), /*copyRegisters=*/0,
-             /*computeRegisters=*/0, /*rotated=*/false);
+             /*computeRegisters=*/0, /*rotated=*/false, getPersistent());
 }
 
 ScheduleAttr ScheduleAttr::withoutRaster() const {
   return get(getContext(), getWarps(), getStages(), {}, getCopyWarps(),
              getInGroups(), getCopyRegisters(), getComputeRegisters(),
-             getRotated());
+             getRotated(), getPersistent());
 }
 
 /// Whether the roles' registers are those of `setmaxnreg`, and a launch has as
@@ -192,7 +195,8 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> error,
                                    int64_t warps, int64_t stages,
                                    ArrayRef<int64_t> raster, int64_t copyWarps,
                                    bool inGroups, int64_t copyRegisters,
-                                   int64_t computeRegisters, bool rotated) {
+                                   int64_t computeRegisters, bool rotated,
+                                   bool persistent) {
   if (warps < 1 || warps > 32)
     return error() << "a schedule has " << warps << " warps, expected 1 to 32";
   if (copyWarps < 0 || copyWarps > 32 - warps)

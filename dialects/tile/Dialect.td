@@ -234,10 +234,17 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     between two of its products, in loops whose operands a copying warp loads: the
     loop carries the second product's computed operand (--tile-rotate-loops).
 
+    `persistent` makes a launch start as many programs as run at once. Each does
+    the work of several of the grid's, in the order of the raster, and the copying
+    warps begin the next one's while the others store this one's results
+    (--tile-make-persistent). The kernel needs a `tile.grid`, and a launch may have
+    any number of programs, up to all of the grid's, along x.
+
     Example: `#tile.schedule<warps = 4, stages = 3, raster = 8x32>`,
     `#tile.schedule<warps = 4, stages = 3, roles = {copy = 1}>`,
     `#tile.schedule<groups = 2, stages = 4, roles = {copy = 4 at 40, compute at 232}>`,
-    `#tile.schedule<groups = 2, stages = 2, rotated, roles = {copy = 4 at 40, compute at 232}>`
+    `#tile.schedule<groups = 2, stages = 2, rotated, roles = {copy = 4 at 40, compute at 232}>`,
+    `#tile.schedule<groups = 2, stages = 4, persistent, roles = {copy = 4 at 40, compute at 232}>`
   }];
   let parameters = (ins DefaultValuedParameter<"int64_t", "4">:$warps,
                         DefaultValuedParameter<"int64_t", "2">:$stages,
@@ -246,13 +253,15 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
                         DefaultValuedParameter<"bool", "false">:$inGroups,
                         DefaultValuedParameter<"int64_t", "0">:$copyRegisters,
                         DefaultValuedParameter<"int64_t", "0">:$computeRegisters,
-                        DefaultValuedParameter<"bool", "false">:$rotated);
+                        DefaultValuedParameter<"bool", "false">:$rotated,
+                        DefaultValuedParameter<"bool", "false">:$persistent);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let builders = [AttrBuilder<(ins "int64_t":$warps, "int64_t":$stages,
       CArg<"::llvm::ArrayRef<int64_t>", "{}">:$raster, CArg<"int64_t", "0">:$copyWarps), [{
     return $_get($_ctxt, warps, stages, raster, copyWarps, /*inGroups=*/false,
-                 /*copyRegisters=*/0, /*computeRegisters=*/0, /*rotated=*/false);
+                 /*copyRegisters=*/0, /*computeRegisters=*/0, /*rotated=*/false,
+                 /*persistent=*/false);
   }]>];
   let extraClassDeclaration = [{
     /// Warps that multiply together, threads of them, and rows of a sum that an

@@ -46,6 +46,16 @@ void ProgramIdOp::inferResultRanges(ArrayRef<ConstantIntRanges>,
   set(getResult(), ConstantIntRanges::fromUnsigned(APInt(64, 0), last));
 }
 
+// Verifies that
+// - the grid in which a given number counts is known.
+LogicalResult ProgramIdOp::verify() {
+  if (!getNumber() || !(*this)->getParentOfType<gpu::GPUFuncOp>() ||
+      !getGrid(*this).empty())
+    return success();
+  return emitOpError() << "is of a number, but the kernel has no " << gridName
+                       << " in which it counts";
+}
+
 void NumProgramsOp::inferResultRanges(ArrayRef<ConstantIntRanges>,
                                       SetIntRangeFn set) {
   set(getResult(), programs(*this, getAxis()));

@@ -5,19 +5,24 @@ include "dialects/tile/OpBase.td"
 def Tile_ProgramIdOp : Tile_Op<"program_id", [Pure, NamesResults, KnowsRange]> {
   let summary = "the position of this program in the grid";
   let description = [{
-    The program's position along an axis, from 0 to `num_programs` - 1.
+    The program's position along an axis, from 0 to `num_programs` - 1. With `of`,
+    that of the program with this number in the kernel's grid (`tile.grid`),
+    counted along x first: persistent kernels go from one program to the next
+    (`--tile-make-persistent`).
 
     Example:
     ```mlir
     %p = tile.program_id x
+    %q = tile.program_id x of %n
     ```
   }];
-  let arguments = (ins Tile_GridAxisAttr:$axis);
+  let arguments = (ins Tile_GridAxisAttr:$axis, Optional<Index>:$number);
   let results = (outs Index:$result);
-  let assemblyFormat = "custom<Axis>($axis) attr-dict";
+  let assemblyFormat = "custom<Axis>($axis) (`of` $number^)? attr-dict";
   let builders = [OpBuilder<(ins "::act::tile::GridAxis":$axis), [{
-    build($_builder, $_state, $_builder.getIndexType(), axis);
+    build($_builder, $_state, $_builder.getIndexType(), axis, ::mlir::Value());
   }]>];
+  let hasVerifier = 1;
 }
 
 def Tile_NumProgramsOp : Tile_Op<"num_programs", [Pure, NamesResults, KnowsRange]> {

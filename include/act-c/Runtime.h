@@ -270,6 +270,10 @@ typedef struct actrt_launch_shape {
   /* Since 0.2: */
   uint32_t cluster[3];  /* all 0: as the kernel itself says */
   uint32_t cooperative; /* 1: all blocks are resident at once */
+  /* Since 0.3: */
+  uint32_t persistent; /* 1: no more blocks than the device runs at once; each
+                          does the work of several of the grid's, which are
+                          along x (a kernel's `persistent` in the index) */
 } actrt_launch_shape;
 ACTRT_API actrt_status actrt_launch(actrt_function function,
                                     actrt_stream stream,

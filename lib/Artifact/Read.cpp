@@ -73,6 +73,7 @@ struct Decoder {
     Kernel out{decode(k->symbol()), k->grid(),    k->scratch_bytes(),
                k->threads(),        k->cluster(), k->shared_bytes()};
     decodeAll(k->tensor_maps(), out.tensorMaps);
+    out.persistent = k->persistent();
     return out;
   }
   Parameter decode(const fbs::Parameter *p) {

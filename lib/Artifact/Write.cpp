@@ -83,7 +83,7 @@ static Offset<fbs::Kernel> encode(FlatBufferBuilder &b, const Kernel &k) {
   if (!k.tensorMaps.empty())
     maps = encodeAll<TensorMap, fbs::TensorMap>(b, k.tensorMaps);
   return fbs::CreateKernel(b, symbol, k.grid, k.scratchBytes, k.threads,
-                           k.cluster, k.sharedBytes, maps);
+                           k.cluster, k.sharedBytes, maps, k.persistent);
 }
 
 static Offset<fbs::Function> encode(FlatBufferBuilder &b, const Function &f) {

@@ -302,7 +302,8 @@ void KernelOfFunction::makeKernel() {
       ScheduleAttr::get(b.getContext(), grid.warps, grid.stages, raster,
                         grid.inGroups ? registers.copyWarps : 0, grid.inGroups,
                         grid.inGroups ? registers.copy : 0,
-                        grid.inGroups ? registers.compute : 0, grid.rotated));
+                        grid.inGroups ? registers.compute : 0, grid.rotated,
+                        grid.persistent));
   kernel->setAttr(gridName, b.getDenseI64ArrayAttr(
                                 {programs ? programs : grid.programs(), 1, 1}));
   if (grid.sharedBytes)

@@ -27,6 +27,8 @@ struct KernelGrid {
   bool inGroups = false;
   /// The next block's scores are computed while this one's are summed up.
   bool rotated = false;
+  /// A program does the work of several, one after the other.
+  bool persistent = false;
   int64_t besideRing = 0;
   int64_t step = 64; // of a sum of products
   int64_t unit = 64; // a shorter sum's step is a multiple of this

@@ -213,6 +213,7 @@ LogicalResult Emitter::gpuCode() {
              << " has a grid or a block of more than one dimension, which a "
                 "step cannot launch";
     to.grid = x;
+    to.persistent = made.isPersistent();
     to.threads = made.block[0];
     to.sharedBytes = made.sharedBytes;
     to.tensorMaps = made.tensorMaps;

@@ -30,6 +30,9 @@ static void lowerGrid(Operation *op, HostBuilder &h) {
   Value v = h.word(hostcontext::grid + axis);
   if (isId) {
     Value rest = h.programNumber;
+    if (Value number = cast<ProgramIdOp>(op).getNumber())
+      rest =
+          arith::IndexCastOp::create(h.b, h.loc, v.getType(), h.scalar(number));
     for (int a = 0; a < axis; ++a)
       rest = arith::DivUIOp::create(h.b, h.loc, rest,
                                     h.word(hostcontext::grid + a));

@@ -23,6 +23,12 @@ struct CompiledKernel {
   mlir::gpu::GPUFuncOp source; ///< in the original module
   llvm::json::Object about;    ///< for the index: KernelIndex.h
   std::string key;             ///< its key in the cache; empty: none
+
+  /// Whether a launch may have fewer programs than the grid.
+  bool isPersistent() const {
+    const llvm::json::Object *schedule = about.getObject("schedule");
+    return schedule && schedule->getBoolean("persistent").value_or(false);
+  }
 };
 
 } // namespace act::tile

@@ -66,7 +66,8 @@ private:
 };
 
 /// A launch has one block size, and programs of a part are numbered along x
-/// only.
+/// only. Persistent kernels have more programs than run at once, and their
+/// launch fewer.
 bool Joiner::fits() {
   auto first = blockSize(parts.front().kernel);
   if (failed(first))
@@ -77,8 +78,10 @@ bool Joiner::fits() {
     auto bytes = sharedBytes(kernel);
     auto [x, y, z] = gridSize(kernel);
     maps += part.times * mapsOf(kernel).size();
-    if (failed(block) || failed(bytes) || *block != *first || x < 1 || y != 1 ||
-        z != 1 || part.times > (mostPrograms - programs) / x)
+    auto schedule = kernel->getAttrOfType<ScheduleAttr>(scheduleName);
+    if ((schedule && schedule.getPersistent()) || failed(block) ||
+        failed(bytes) || *block != *first || x < 1 || y != 1 || z != 1 ||
+        part.times > (mostPrograms - programs) / x)
       return false;
     programs += part.times * x;
     shared = std::max(shared, *bytes);

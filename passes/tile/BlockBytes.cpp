@@ -339,9 +339,18 @@ LogicalResult Programs::run(const std::vector<Step> &steps, Sink sink) {
         return failure();
       break;
     }
-    case Kind::ProgramId:
-      numbers[s.out[0]] = program[int(cast<ProgramIdOp>(s.op).getAxis())];
+    case Kind::ProgramId: {
+      const int axis = int(cast<ProgramIdOp>(s.op).getAxis());
+      if (s.in.empty()) {
+        numbers[s.out[0]] = program[axis];
+        break;
+      }
+      Number number = numbers[s.in[0]];
+      for (int a = 0; number && a < axis; ++a)
+        number = *number / grid[a];
+      numbers[s.out[0]] = number ? Number(*number % grid[axis]) : number;
       break;
+    }
     case Kind::NumPrograms:
       numbers[s.out[0]] = grid[int(cast<NumProgramsOp>(s.op).getAxis())];
       break;

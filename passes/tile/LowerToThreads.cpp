@@ -18,6 +18,7 @@
 #include "passes/tile/Layouts.h"
 #include "passes/tile/Passes.h"
 #include "passes/tile/PlaceOf.h"
+#include "passes/tile/Raster.h"
 #include "passes/tile/threads/BlockAccess.h"
 #include "passes/tile/threads/Combine.h"
 #include "passes/tile/threads/ThreadBuilder.h"
@@ -77,6 +78,9 @@ LogicalResult act::tile::lowerOp(Operation *op, ThreadBuilder &t) {
       // With a raster, the number is computed (numberPrograms).
       int axis = int(id.getAxis());
       Value known = axis < 2 ? t.program[axis] : Value();
+      if (id.getNumber())
+        known = positionOf(t.scalar(id.getNumber()), id.getAxis(), getGrid(op),
+                           t.b);
       t.scalars.map(
           id.getResult(),
           known ? known
@@ -200,47 +204,23 @@ LogicalResult checkLength(gpu::GPUFuncOp kernel) {
          << most << ": its blocks are too large";
 }
 
-/// Maps the hardware's block order to programs as the raster says: of `rows`
-/// that start together, the order runs along the columns.
+/// Maps the hardware's block order to programs as the raster says.
 void numberPrograms(ThreadBuilder &t, gpu::GPUFuncOp kernel) {
   ScheduleAttr schedule = getSchedule(kernel);
   if (schedule.getRaster().empty())
     return;
   OpBuilder &b = t.b;
-  int64_t together = schedule.getRaster()[0], columns = schedule.getRaster()[1];
   ArrayRef<int64_t> grid = getGrid(kernel);
   auto constant = [&](int64_t n) -> Value {
     return arith::ConstantIndexOp::create(b, t.loc, n);
   };
-  auto div = [&](Value x, Value y) -> Value {
-    return arith::DivUIOp::create(b, t.loc, x, y);
-  };
-  auto rem = [&](Value x, Value y) -> Value {
-    return arith::RemUIOp::create(b, t.loc, x, y);
-  };
-  auto counted = [&](Value outer, int64_t count, Value inner) -> Value {
-    Value all = arith::MulIOp::create(b, t.loc, outer, constant(count));
-    return arith::AddIOp::create(b, t.loc, all, inner);
-  };
-  // With raster = 2x4:
-  //
-  //     program  0 1 2 3      starts as  0 2 4 6
-  //              4 5 6 7                 1 3 5 7
-  //
-  // So programs that run at the same time share columns as well as rows. The
-  // last group may have fewer rows.
   Value x = gpu::BlockIdOp::create(b, t.loc, gpu::Dimension::x),
         y = gpu::BlockIdOp::create(b, t.loc, gpu::Dimension::y);
-  Value number = counted(y, grid[0], x);
-  Value group = constant(together * columns), within = rem(number, group);
-  Value first = counted(div(number, group), together, constant(0));
-  Value rows = arith::SubIOp::create(
-      b, t.loc, constant(grid[0] * grid[1] / columns), first);
-  rows = arith::MinUIOp::create(b, t.loc, rows, constant(together));
-  Value row = arith::AddIOp::create(b, t.loc, first, rem(within, rows));
-  number = counted(row, columns, div(within, rows));
-  t.program[0] = rem(number, constant(grid[0]));
-  t.program[1] = div(number, constant(grid[0]));
+  Value all = arith::MulIOp::create(b, t.loc, y, constant(grid[0]));
+  Value number =
+      rasterNumber(arith::AddIOp::create(b, t.loc, all, x), kernel, b);
+  t.program[0] = arith::RemUIOp::create(b, t.loc, number, constant(grid[0]));
+  t.program[1] = arith::DivUIOp::create(b, t.loc, number, constant(grid[0]));
   // Done: code that joins kernels counts their programs in hardware order.
   kernel->setAttr(scheduleName, schedule.withoutRaster());
 }

@@ -63,6 +63,26 @@ Status CudaKernel::allowCluster(const CudaDriver &driver, uint64_t blocks) {
   return s;
 }
 
+Result<uint32_t> CudaKernel::residentBlocks(const CudaDriver &driver,
+                                            uint32_t threads,
+                                            uint64_t sharedBytes) {
+  std::lock_guard lock(mutex);
+  auto [known, isNew] = resident.try_emplace({threads, sharedBytes}, 1);
+  if (!isNew)
+    return known->second;
+  int blocks = 0;
+  if (auto s = driver.check(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                                &blocks, function, static_cast<int>(threads),
+                                static_cast<size_t>(sharedBytes)),
+                            "count the blocks of a multiprocessor");
+      !s) {
+    resident.erase(known);
+    return s.error();
+  }
+  // A block that does not fit is for the launch to refuse.
+  return known->second = static_cast<uint32_t>(std::max(blocks, 1));
+}
+
 // The driver reads PTX up to a zero byte; a machine-code image knows its size.
 Result<std::shared_ptr<CudaImage>>
 CudaImage::load(const CudaContext &device, const void *data, size_t bytes) {

@@ -20,6 +20,10 @@ public:
   /// Allows clusters of more than eight blocks.
   Status allowCluster(const CudaDriver &driver, uint64_t blocks);
 
+  /// Blocks of a launch that one multiprocessor has at once.
+  Result<uint32_t> residentBlocks(const CudaDriver &driver, uint32_t threads,
+                                  uint64_t sharedBytes);
+
   const CUfunction function;
   KernelAttributes facts;
   std::optional<ParameterLayout> layout; // unknown before driver 12.4
@@ -27,6 +31,7 @@ public:
 private:
   std::mutex mutex;
   uint64_t allowedShared = 48 * 1024, allowedCluster = 8;
+  std::map<std::pair<uint32_t, uint64_t>, uint32_t> resident;
 };
 
 class CudaImage {

@@ -161,6 +161,14 @@ Status CudaStream::launch(Kernel &kernel, const LaunchShape &shape,
     config.grid[i] = static_cast<unsigned>(shape.grid[i]);
     config.block[i] = shape.block[i];
   }
+  if (shape.persistent) {
+    auto resident = k.residentBlocks(driver, shape.block[0], shape.sharedBytes);
+    if (!resident)
+      return resident.error();
+    config.grid[0] = static_cast<unsigned>(std::min<uint64_t>(
+        shape.grid[0],
+        uint64_t{*resident} * std::max(1u, device.facts.multiprocessors)));
+  }
   config.sharedBytes = static_cast<unsigned>(shape.sharedBytes);
   config.stream = stream;
   config.attributes = attributes;

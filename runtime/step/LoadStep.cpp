@@ -224,6 +224,7 @@ static LaunchShape shapeOf(const artifact::Kernel &k) {
   shape.block[0] = std::max(1u, k.threads);
   shape.sharedBytes = k.sharedBytes;
   shape.scratchBytes = k.scratchBytes;
+  shape.persistent = k.persistent;
   if (k.cluster)
     shape.cluster[0] = k.cluster, shape.cluster[1] = shape.cluster[2] = 1;
   return shape;

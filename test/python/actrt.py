@@ -63,7 +63,7 @@ class Argument(ctypes.Structure):
 class LaunchShape(ctypes.Structure):
     _fields_ = [("struct_size", c_size_t), ("grid", c_uint32 * 3), ("block", c_uint32 * 3),
                 ("shared_bytes", c_uint64), ("scratch_bytes", c_uint64), ("cluster", c_uint32 * 3),
-                ("cooperative", c_uint32)]
+                ("cooperative", c_uint32), ("persistent", c_uint32)]
 
 
 class Runtime:

@@ -81,11 +81,13 @@ TEST(Artifact, OtherFormatsAreRefusedByNumber) {
 
 TEST(Artifact, TensorMapsNeedAFormatOfTheirOwn) {
   Step s = test::tileStep("ptx");
+  s.kernels[0].persistent = true;
   auto bytes = write(s);
   ASSERT_TRUE(bytes) << bytes.error().str();
   auto again = read(bytes->data(), bytes->size());
   ASSERT_TRUE(again) << again.error().str();
   EXPECT_EQ(*bytes, *write(*again));
+  EXPECT_TRUE(again->kernels[0].persistent);
   ASSERT_EQ(again->kernels[0].tensorMaps.size(), 1u);
   const TensorMap &map = again->kernels[0].tensorMaps[0];
   EXPECT_EQ(map.argument, 0u);

@@ -484,6 +484,15 @@ TEST_P(Conformance, ClustersAndCooperativeLaunches) {
       << actrt_last_error();
   EXPECT_EQ(read(s, out, 8), std::vector<uint32_t>(8, 1));
   shape.cooperative = 0;
+  // The simulator runs few blocks of a persistent launch, cards many.
+  shape.persistent = 1;
+  EXPECT_EQ(actrt_launch(count, s, &shape, &a, 1), ACTRT_SUCCESS)
+      << actrt_last_error();
+  std::vector<uint32_t> twice(8, 2);
+  if (kind == "sim")
+    std::fill(twice.begin() + 3, twice.end(), 1);
+  EXPECT_EQ(read(s, out, 8), twice);
+  shape.persistent = 0;
   shape.cluster[0] = 2;
   if (target != "sm_90a") {
     EXPECT_EQ(actrt_launch(count, s, &shape, &a, 1), ACTRT_UNSUPPORTED);

@@ -144,6 +144,42 @@ TEST_F(Driver_cuda, CooperativeAndClusterLaunchesUseAttributes) {
   EXPECT_EQ(got[15], 1615u);
 }
 
+// No more blocks than the card runs at once: two on each of 132.
+TEST_F(Driver_cuda, PersistentLaunchesHaveResidentBlocksOnly) {
+  actrt_function f = function(load(text("conformance-cluster")), "rank");
+  void *out = nullptr;
+  std::vector<uint32_t> got(1000);
+  ASSERT_EQ(actrt_allocate(device, 4 * got.size(), &out), ACTRT_SUCCESS);
+  actrt_argument a{};
+  a.value.pointer = out;
+  actrt_launch_shape shape{};
+  shape.struct_size = sizeof shape;
+  shape.persistent = 1;
+  const std::string counted = "cuOccupancyMaxActiveBlocksPerMultiprocessor";
+  long before = calls(counted.c_str());
+  for (auto [grid, launched] : {std::pair{1000u, 264u}, {100u, 100u}}) {
+    std::fill(got.begin(), got.end(), 0);
+    ASSERT_EQ(actrt_copy(stream, out, got.data(), 4 * got.size(),
+                         ACTRT_HOST_TO_DEVICE),
+              ACTRT_SUCCESS);
+    shape.grid[0] = grid;
+    ASSERT_EQ(actrt_launch(f, stream, &shape, &a, 1), ACTRT_SUCCESS)
+        << actrt_last_error();
+    ASSERT_EQ(actrt_copy(stream, got.data(), out, 4 * got.size(),
+                         ACTRT_DEVICE_TO_HOST),
+              ACTRT_SUCCESS);
+    EXPECT_EQ(std::count(got.begin(), got.end(), 0), 1000 - launched);
+  }
+  EXPECT_EQ(calls(counted.c_str()), before + 1);
+  shape.grid[1] = 2;
+  EXPECT_EQ(actrt_launch(f, stream, &shape, &a, 1), ACTRT_INVALID_ARGUMENT);
+  shape.grid[1] = 0;
+  shape.cluster[0] = 2;
+  EXPECT_EQ(actrt_launch(f, stream, &shape, &a, 1), ACTRT_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(actrt_last_error()).find("along x only"),
+            std::string::npos);
+}
+
 // From its second run on, a step is one graph, until something is bound anew.
 TEST_F(Driver_cuda, RepeatedStepsAreGraphs) {
   auto bytes =

@@ -489,6 +489,15 @@ API int cuFuncSetAttribute(void *function, int attribute, int value) {
   return INVALID_VALUE;
 }
 
+API int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function,
+                                                    int threads,
+                                                    size_t shared) {
+  NEEDS_CONTEXT();
+  (void)function;
+  *blocks = shared > 232448 / 2 ? 1 : threads > 512 ? 1 : 2;
+  return 0;
+}
+
 static int launch(struct function *f, const unsigned *dims, unsigned shared,
                   const unsigned *cluster, void *stream, void **parameters) {
   const struct fake_kernel *k = f->kernel;

@@ -136,6 +136,11 @@ Result<Kernel> run::compileKernel(const std::string &path,
     k.grid[i] = uint32_t(made.grid[i]);
     k.block[i] = uint32_t(made.block[i]);
   }
+  k.persistent = made.isPersistent();
+  if (k.persistent) {
+    k.grid[0] *= k.grid[1] * k.grid[2];
+    k.grid[1] = k.grid[2] = 1;
+  }
   return k;
 }
 

@@ -24,6 +24,8 @@ struct Kernel {
   std::string name, ptx;
   uint32_t grid[3] = {0, 0, 0}; // zeros: the kernel gives none
   uint32_t block[3] = {1, 1, 1};
+  /// A launch may have fewer programs than the grid, all along x.
+  bool persistent = false;
   uint64_t sharedBytes = 0; // dynamic
   /// None if the PTX has different parameters: those of memref descriptors.
   std::optional<std::vector<simtool::Parameter>> parameters;
@@ -34,8 +36,10 @@ Result<Kernel> compileKernel(const std::string &path,
                              const KernelOptions &options);
 
 /// The grid to launch, "8,4,1": `given`, or the kernel's own (tile.grid), or
-/// one program. An error if both exist and differ.
-Result<std::string> gridOf(const uint32_t kernels[3], const std::string &given);
+/// one program. An error if both exist and differ; of a persistent kernel, if
+/// `given` has more programs.
+Result<std::string> gridOf(const uint32_t kernels[3], const std::string &given,
+                           bool persistent = false);
 
 /// A kernel on blocks as native code; passes/tile-to-host defines its calling
 /// convention.

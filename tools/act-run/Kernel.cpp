@@ -15,13 +15,16 @@ static std::string dimensions(const uint32_t size[3]) {
 }
 
 Result<std::string> run::gridOf(const uint32_t kernels[3],
-                                const std::string &given) {
+                                const std::string &given, bool persistent) {
   std::string own = dimensions(kernels);
   if (given.empty())
     return kernels[0] ? own : "1";
   uint32_t grid[3] = {1, 1, 1};
   if (auto s = simtool::parseDimensions("--grid", given, grid); !s)
     return s.error();
+  if (persistent && grid[0] && grid[0] <= kernels[0] && grid[1] == 1 &&
+      grid[2] == 1)
+    return given;
   if (kernels[0] && !std::equal(grid, grid + 3, kernels))
     return Error{
         "the kernel has tile.grid = " + own +
@@ -52,7 +55,10 @@ int run::kernel(const Options &o) {
   line.kernel = kernel->name;
   line.block = dimensions(kernel->block);
   line.sharedBytes = kernel->sharedBytes;
-  auto grid = gridOf(kernel->grid, line.grid);
+  // A few programs of a persistent kernel, so that each does several.
+  if (kernel->persistent && line.grid.empty())
+    line.grid = std::to_string(std::min<uint32_t>(kernel->grid[0], 3));
+  auto grid = gridOf(kernel->grid, line.grid, kernel->persistent);
   if (!grid)
     return fail(grid.error().str());
   line.grid = *grid;

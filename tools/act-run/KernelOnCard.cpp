@@ -92,7 +92,8 @@ int run::kernelOnCard(const Options &o, const KernelOptions &given) {
     return fail(kernel.error().str());
   actrt_launch_shape shape{};
   shape.struct_size = sizeof shape;
-  auto grid = gridOf(kernel->grid, o.launch.grid);
+  shape.persistent = kernel->persistent;
+  auto grid = gridOf(kernel->grid, o.launch.grid, kernel->persistent);
   if (!grid)
     return fail(grid.error().str());
   if (auto s = simtool::parseDimensions("--grid", *grid, shape.grid); !s)

@@ -140,6 +140,9 @@ struct Kernel {
   uint32_t cluster = 0;      // cuda: blocks per cluster; 0: as the PTX says
   uint32_t sharedBytes = 0;  // cuda: dynamic shared memory per block
   std::vector<TensorMap> tensorMaps = {}; // cuda: parameters behind arguments
+  /// cuda: a launch needs no more blocks than run at once; each does the work
+  /// of several of the `grid`.
+  bool persistent = false;
 };
 /// In place of a kernel's number: the launch copies its first argument to its
 /// second, which has the same size. One is in the arena, the other on the host.

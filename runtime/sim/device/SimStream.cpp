@@ -155,6 +155,10 @@ Status SimStream::launch(Kernel &kernel, const LaunchShape &shape,
     request.block[i] = shape.block[i];
     request.cluster[i] = shape.cluster[i];
   }
+  // Few, so that programs of small launches go round, too.
+  constexpr uint32_t resident = 3;
+  if (shape.persistent)
+    request.grid[0] = std::min(request.grid[0], resident);
   request.dynamicSharedBytes = shape.sharedBytes;
   request.cooperative = shape.cooperative;
   request.parameters = std::move(*parameters);

@@ -13,7 +13,7 @@
 // -----
 
 // an unknown key
-// expected-error@+1 {{expected warps, groups, stages, raster, rotated or roles, got lanes}}
+// expected-error@+1 {{expected warps, groups, stages, raster, rotated, persistent or roles, got lanes}}
 #s = #tile.schedule<lanes = 32>
 
 // -----
@@ -117,6 +117,16 @@ func.func private @f() attributes {tile.grid = array<i64: 1, 1, 1>}
 gpu.module @m {
   // expected-error@+1 {{'gpu.func' op has an attribute tile.shedule that is unknown to the tile dialect}}
   gpu.func @f() kernel attributes {tile.shedule = #tile.schedule<>} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @no_grid(%n: index) kernel {
+    // expected-error@+1 {{is of a number, but the kernel has no tile.grid in which it counts}}
+    %p = tile.program_id x of %n
     gpu.return
   }
 }

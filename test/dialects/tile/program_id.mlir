@@ -4,13 +4,15 @@
 
 // CHECK-LABEL: @axes
 // CHECK: tile.program_id x
+// CHECK: tile.program_id x of %{{.*}}
 // CHECK: tile.program_id y
 // CHECK: tile.program_id z
-func.func @axes() -> (index, index, index) {
+func.func @axes(%n: index) -> (index, index, index, index) {
   %p = tile.program_id x
-  %q = tile.program_id y
-  %r = tile.program_id z
-  return %p, %q, %r : index, index, index
+  %q = tile.program_id x of %n
+  %r = tile.program_id y
+  %s = tile.program_id z
+  return %p, %q, %r, %s : index, index, index, index
 }
 
 // A program's number is below the grid's length, and below what a launch takes.
