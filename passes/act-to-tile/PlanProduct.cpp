@@ -12,6 +12,9 @@ using namespace act::tile;
 
 namespace {
 
+/// Programs that run at once on a large card, one per multiprocessor.
+constexpr int64_t atOnce = 128;
+
 /// A block's extent: at most `most`, and no larger than the dimension rounded
 /// up.
 int64_t block(int64_t size, int64_t most, int64_t unit) {
@@ -20,7 +23,8 @@ int64_t block(int64_t size, int64_t most, int64_t unit) {
 
 /// The root's elements combine several parts of the product's rows: rows of
 /// whole heads. A program then takes one part after the other.
-bool planParts(KernelGrid &grid, const ProductShape &p) {
+/// Warp groups share twice as many columns, where enough programs remain.
+bool planParts(KernelGrid &grid, const ProductShape &p, bool inGroups) {
   ArrayRef<int64_t> shape = shapeOf(grid.root);
   int64_t own = shape[p.columns], width = p.digits.width;
   if (width == own || width % own || width % 16)
@@ -37,12 +41,17 @@ bool planParts(KernelGrid &grid, const ProductShape &p) {
       others *= shape[d];
   int64_t rows = shape[p.rows];
   bool large = llvm::divideCeil(rows, 128) * others >= 64 * 128;
-  int64_t most = large ? 128 : 64;
+  int64_t most = large ? 128 : 64,
+          wide = inGroups && llvm::divideCeil(rows, most) * others >=
+                                 2 * most * atOnce
+                     ? 2 * most
+                     : most;
   grid.blocks[p.columns] = own;
   if (outer >= 0)
-    grid.blocks[outer] = std::clamp<int64_t>(most / width, 1, heads);
+    grid.blocks[outer] = std::clamp<int64_t>(wide / width, 1, heads);
   int64_t columns = width * (outer < 0 ? 1 : grid.blocks[outer]);
-  grid.blocks[p.rows] = block(rows, columns <= 128 ? most : 64, 64);
+  grid.blocks[p.rows] =
+      block(rows, columns <= std::max<int64_t>(wide, 128) ? most : 64, 64);
   grid.warps = large ? 8 : 4;
   return true;
 }
@@ -76,6 +85,29 @@ bool isNearlyPlain(Value root, ValueRange results, size_t more = 1) {
     });
   }
   return !computes && others.size() + results.size() <= 1 + more;
+}
+
+/// Registers that a thread needs for each pair of a sum's elements beside it:
+/// for the tensors of its size that are read, all at once.
+int64_t registersBeside(Value root, ValueRange results) {
+  llvm::SmallPtrSet<Value, 4> read;
+  int64_t size = cast<RankedTensorType>(root.getType()).getNumElements(),
+          bytes = 0;
+  for (Value v : results)
+    visitBehind(unshaped(v), [&](linalg::GenericOp op, const Dims &) {
+      if (factorsOf(op))
+        return false;
+      for (Value input : op.getDpsInputs()) {
+        auto type = dyn_cast<RankedTensorType>(input.getType());
+        Value argument = type && type.getNumElements() == size
+                             ? argumentBehind(input)
+                             : Value();
+        if (argument && read.insert(argument).second)
+          bytes += llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+      }
+      return true;
+    });
+  return llvm::divideCeil(2 * bytes, 4);
 }
 
 class Product {
@@ -124,7 +156,7 @@ KernelGrid Product::plan() {
     grid.step /= 2;
   if (!p.hasSides())
     return planSides();
-  if (!p.computed && planParts(grid, p))
+  if (!p.computed && planParts(grid, p, isForGroups()))
     return planBlocks();
   ArrayRef<int64_t> shape = shapeOf(grid.root);
   int64_t rows = shape[p.rows], columns = shape[p.columns];
@@ -134,7 +166,7 @@ KernelGrid Product::plan() {
   for (size_t d = 0; d < shape.size(); ++d)
     if (int(d) != p.rows && int(d) != p.columns)
       others *= shape[d];
-  constexpr int64_t together = 8, atOnce = 128; // programs
+  constexpr int64_t together = 8; // programs
   bool large =
       others * llvm::divideCeil(rows, 128) * llvm::divideCeil(columns, 128) >=
       64;
@@ -146,10 +178,18 @@ KernelGrid Product::plan() {
                    ? 8
                    : 4;
   // A group of warps reads b for all of its 64 rows: the wider, the less often.
-  if (isForGroups() && isNearlyPlain(grid.root, results.stored, 0) &&
-      others * llvm::divideCeil(rows, 128) * llvm::divideCeil(columns, 256) >=
-          atOnce)
-    grid.blocks[p.columns] = block(columns, 256, 16);
+  // Of each column a thread has half a row, in pairs.
+  constexpr int64_t registers = 216;
+  const int64_t each = 2 + registersBeside(grid.root, results.stored);
+  if (isForGroups() && !p.computed)
+    for (int64_t wide : {256, 192})
+      if (wide / 4 * each <= registers &&
+          others * llvm::divideCeil(rows, 128) *
+                  llvm::divideCeil(columns, wide) >=
+              atOnce) {
+        grid.blocks[p.columns] = block(columns, wide, 16);
+        break;
+      }
   // 128 concurrent programs in one row read blocks of 1 row and 128 columns; in
   // 8 rows they read those of 8 and 16, a fifth as much.
   if (p.columns == int(shape.size()) - 1 && grid.programs() > atOnce)
@@ -191,20 +231,18 @@ bool Product::isForGroups() const {
 
 /// The same blocks for a group for each 64 rows, with as many stages as there
 /// is room for. The copying warp's ring stays while results are stored: each
-/// warp has 4 KiB for that, and other tensors go by way of a block of their
-/// own.
+/// warp has 4 KiB for that.
 KernelGrid Product::withGroups(KernelGrid g) const {
   constexpr int64_t mostStages = 4;
   if (!isForGroups() || p.computed ||
       g.blocks[p.rows] % ScheduleAttr::groupRows)
     return g;
   g.takeGroups(p.rows, g.blocks[p.rows] / ScheduleAttr::groupRows);
-  if (!isNearlyPlain(g.root, results.stored, 0) ||
-      getElementTypeOrSelf(results.stored.front().getType()).isF32())
-    g.besideRing += g.blocks[p.rows] * g.blocks[p.columns] * sizeof(float);
   for (g.stages = mostStages; g.stages > 1; --g.stages)
     if (fits(g))
       break;
+  // Programs that do not all run at once.
+  g.persistent = dice ? dice(2) : g.programs() > atOnce;
   return g;
 }
 

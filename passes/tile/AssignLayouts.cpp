@@ -85,6 +85,7 @@ private:
 
   gpu::GPUFuncOp kernel;
   int64_t warps;
+  bool hasGroups = false; ///< whether warp groups multiply (wgmma)
   llvm::DenseMap<Value, Distributed> layouts;
   /// What all accesses to blocks of one shape share.
   struct Accesses {
@@ -102,9 +103,14 @@ private:
 /// rank two or more waits for a layout chosen for memory access: in a
 /// fragment's layout a thread reads two adjacent elements at most, so a wide
 /// load and a conversion are cheaper.
+///
+/// Not so beside sums of warp groups, whose operands leave no shared memory for
+/// as large a block: four threads read 8 adjacent elements, of f32 whole
+/// sectors, and all of their loads are under way at once.
 bool Assignment::mayTake(Value v) const {
-  return !isa_and_nonnull<LoadOp>(v.getDefiningOp()) ||
-         blockType(v).getRank() < 2;
+  auto load = dyn_cast_or_null<LoadOp>(v.getDefiningOp());
+  return !load || blockType(v).getRank() < 2 ||
+         (hasGroups && !load->getParentOfType<LoopLikeOpInterface>());
 }
 
 /// Sets `v`'s layout unless it has one: the first to reach a value wins.
@@ -194,6 +200,7 @@ LogicalResult Assignment::seedDots() {
       if (auto l = dot.factorLayout(*factor, *acc); !l)
         return dot.emitOpError() << l.error().message;
     give(dot.getResult(), *acc);
+    hasGroups |= isWgmma(dot);
     return WalkResult::advance();
   });
   spread();
@@ -446,9 +453,12 @@ void Assignment::rewriteAccess(BlockAccessOpInterface access) {
     make(v, wide, after);
   }
   // Storing a fragment directly would take many small accesses: a thread has at
-  // most two adjacent elements of a row.
+  // most two adjacent elements of a row. Four threads that store whole sectors
+  // spare what shared memory a block would take.
+  const int64_t bits = type.getElementTypeBitWidth();
   if (isa<StoreOp>(access) && type.getRank() >= 2 &&
-      l.contiguous(type.getRank() - 1) * type.getElementTypeBitWidth() < 128)
+      l.contiguous(type.getRank() - 1) * bits <
+          (hasGroups && bits >= 32 ? 64 : 128))
     require(access->getOpOperand(0), wide);
   requireIndices(access, distributed(blockType(access.getAccessed())));
 }

@@ -174,6 +174,37 @@ void carry(scf::ForOp loop) {
   }
 }
 
+/// Blocks that only what follows the products needs are loaded there, not held
+/// in registers beside the sums.
+void loadAfter(scf::ForOp loop) {
+  auto mayWrite = [](Operation &op) {
+    return op
+        .walk([](Operation *inside) {
+          return isa<StoreOp, AtomicAddOp, WaitTurnOp>(inside)
+                     ? WalkResult::interrupt()
+                     : WalkResult::advance();
+        })
+        .wasInterrupted();
+  };
+  Block &block = *loop->getBlock();
+  for (LoadOp load : llvm::make_early_inc_range(block.getOps<LoadOp>())) {
+    auto type = dyn_cast<RankedTensorType>(load.getType());
+    if (!load->isBeforeInBlock(loop) || !type || type.getRank() < 2)
+      continue;
+    Operation *first = nullptr;
+    for (Operation *user : load->getUsers()) {
+      Operation *own = block.findAncestorOpInBlock(*user);
+      if (!first || (own && own->isBeforeInBlock(first)))
+        first = own;
+    }
+    if (first && loop->isBeforeInBlock(first) &&
+        llvm::none_of(
+            llvm::make_range(load->getIterator(), first->getIterator()),
+            mayWrite))
+      load->moveBefore(first);
+  }
+}
+
 struct AsyncDots : act::tile::impl::AsyncDotsPassBase<AsyncDots> {
   void runOnOperation() override {
     SmallVector<DotOp> dots;
@@ -187,6 +218,10 @@ struct AsyncDots : act::tile::impl::AsyncDotsPassBase<AsyncDots> {
     getOperation()->walk([&](scf::ForOp loop) { loops.push_back(loop); });
     // Inner loops first: an outer one then carries what they leave pending.
     llvm::for_each(loops, carry);
+    getOperation()->walk([](scf::ForOp loop) {
+      if (!loop.getBody()->getOps<DotAsyncOp>().empty())
+        loadAfter(loop);
+    });
     llvm::SmallSetVector<Block *, 4> blocks;
     getOperation()->walk(
         [&](DotAsyncOp dot) { blocks.insert(dot->getBlock()); });

@@ -368,6 +368,10 @@ def AssignLayoutsPass : Pass<"tile-assign-layouts", "::mlir::gpu::GPUModuleOp"> 
     `tile.convert_layout` converts it; constants and `tile.iota` are duplicated
     instead.
 
+    Beside a sum of warp groups (`wgmma`), a block is loaded in the sum's layout, and
+    32-bit numbers are stored in it: the operands' rings leave no shared memory for a
+    conversion.
+
     Before:
     ```mlir
     %0 = tile.load %arg0[%c0 : 256] : !tile.view<256xf32>
@@ -428,7 +432,8 @@ def AsyncDotsPass : Pass<"tile-async-dots", "::mlir::gpu::GPUModuleOp"> {
     ones are stored.
 
     A sum that is only added to stays pending from one product to the next, and from
-    one iteration of a loop to the next. The pass runs after `tile-assign-layouts`.
+    one iteration of a loop to the next. A block that only what follows the loop
+    needs is loaded there. The pass runs after `tile-assign-layouts`.
 
     Before:
     ```mlir
@@ -456,6 +461,77 @@ def AsyncDotsPass : Pass<"tile-async-dots", "::mlir::gpu::GPUModuleOp"> {
     ```
   }];
   let dependentDialects = ["::act::tile::TileDialect"];
+}
+
+def DeferTurnsPass : Pass<"tile-defer-turns", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "passes a turn in the next iteration";
+  let description = [{
+    Runs after `tile-async-dots`. A turn is passed when all threads' additions can be
+    seen by other programs, which takes as long as a product. Where an iteration
+    starts products before it waits for one, the turn of the iteration before is
+    passed there; the first one's index is outside of the view, where no turn is. The
+    last turn is passed after the loop.
+
+    Before:
+    ```mlir
+    scf.for %arg3 = %c0 to %c512 step %c64 {
+    %1 = tile.begin_dot %cst : tensor<64x64xf32, #layout>
+    %2 = tile.dot_async %0, %0, %1 {instruction = #tile.instruction<wgmma, m = 64, n = 64, k = 16, element = bf16>} : !tile.shared<64x64xbf16, #shared128>, !tile.shared<64x64xbf16, #shared128> -> !tile.pending<tensor<64x64xf32, #layout>>
+    %3 = tile.dot_result %2 : !tile.pending<tensor<64x64xf32, #layout>>
+    tile.wait_turn %arg1[%arg3], %arg2 : !tile.view<512xi32>
+    tile.atomic_add %3, %arg0[%arg3 : 64, %c0 : 64] : tensor<64x64xf32, #layout>, !tile.view<512x64xf32>
+    tile.pass_turn %arg1[%arg3] : !tile.view<512xi32>
+    }
+    ```
+    After `--tile-defer-turns`:
+    ```mlir
+    %1 = scf.for %arg3 = %c0 to %c512 step %c64 iter_args(%arg4 = %c512_0) -> (index) {
+    %2 = tile.begin_dot %cst : tensor<64x64xf32, #layout>
+    %3 = tile.dot_async %0, %0, %2 {instruction = #tile.instruction<wgmma, m = 64, n = 64, k = 16, element = bf16>} : ...
+    tile.pass_turn %arg1[%arg4] : !tile.view<512xi32>
+    %4 = tile.dot_result %3 : !tile.pending<tensor<64x64xf32, #layout>>
+    tile.wait_turn %arg1[%arg3], %arg2 : !tile.view<512xi32>
+    tile.atomic_add %4, %arg0[%arg3 : 64, %c0 : 64] : tensor<64x64xf32, #layout>, !tile.view<512x64xf32>
+    scf.yield %arg3 : index
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def MakePersistentPass : Pass<"tile-make-persistent", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "lets a program do the work of several";
+  let description = [{
+    For kernels whose schedule is `persistent`, before `tile-assign-roles`. A launch
+    starts as many programs as run at once, and each goes through the grid's
+    programs from its own number on, in steps of their count. A raster decides
+    which program the n-th one is. What does not depend on the program stays before
+    the loop, and so does the memory of stores by tensor maps, which are waited for
+    when the next program stores, not at once. The kernel must have a `tile.grid`,
+    and no `tile.ticket`: copying warps begin a program before the others have
+    finished the one before it.
+
+    Before:
+    ```mlir
+    %pid_x = tile.program_id x
+    %0 = arith.muli %pid_x, %c128 : index
+    %1 = tile.load %arg0[%0 : 128] : !tile.view<640xf32>
+    tile.store %1, %arg1[%0 : 128] : !tile.view<640xf32>
+    gpu.return
+    ```
+    After `--tile-make-persistent`:
+    ```mlir
+    scf.for %arg2 = %block_id_x to %c5 step %grid_dim_x {
+    %pid_x = tile.program_id x of %arg2
+    %0 = arith.muli %pid_x, %c128 : index
+    %1 = tile.load %arg0[%0 : 128] : !tile.view<640xf32>
+    tile.store %1, %arg1[%0 : 128] : !tile.view<640xf32>
+    }
+    gpu.return
+    ```
+  }];
+  let dependentDialects = ["::act::tile::TileDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::arith::ArithDialect"];
 }
 
 def RotateLoopsPass : Pass<"tile-rotate-loops", "::mlir::gpu::GPUModuleOp"> {
@@ -514,7 +590,8 @@ def StageStoresPass : Pass<"tile-stage-stores", "::mlir::gpu::GPUModuleOp"> {
   let description = [{
     For kernels whose warps work in groups, on targets with a copy engine (TMA). A
     block of 16-bit elements in the layout of a product's sum is stored by each warp
-    for itself, by way of its own shared memory. Views must be arguments that a
+    for itself, by way of its own shared memory, which a kernel's stores use in
+    turn. Views must be arguments that a
     tensor map can describe; other stores stay as they are. The pass runs after
     `tile-assign-layouts`, before `tile-assign-roles`.
 
@@ -525,9 +602,9 @@ def StageStoresPass : Pass<"tile-stage-stores", "::mlir::gpu::GPUModuleOp"> {
     ```
     After `--tile-stage-stores=target=sm_90a`:
     ```mlir
-    %5 = tile.alloc_shared : !tile.shared<4x2x16x64xbf16, #shared128>
-    tile.store_tensor %3, %arg2[%c0 : 64, %c0 : 64] by %5 : tensor<64x64xbf16, #layout>, !tile.view<64x64xbf16>, !tile.shared<4x2x16x64xbf16, #shared128>
-    tile.wait_stores %5 : !tile.shared<4x2x16x64xbf16, #shared128>
+    %4 = tile.alloc_shared : !tile.shared<4x2x16x64xbf16, #shared128>
+    tile.store_tensor %3, %arg2[%c0 : 64, %c0 : 64] by %4 : tensor<64x64xbf16, #layout>, !tile.view<64x64xbf16>, !tile.shared<4x2x16x64xbf16, #shared128>
+    tile.wait_stores %4 : !tile.shared<4x2x16x64xbf16, #shared128>
     ```
   }];
   let options = [Option<"target", "target", "std::string", "\"sm_80\"",

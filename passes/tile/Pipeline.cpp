@@ -41,7 +41,9 @@ void tile::buildTilePipeline(OpPassManager &pm, const TileOptions &options) {
   // Merge equal conversions: only then does a load have a single use.
   pm.addPass(createCSEPass());
   pm.addPass(createAsyncDotsPass());
+  pm.addPass(createDeferTurnsPass());
   pm.addPass(createStageStoresPass({options.chip}));
+  pm.addPass(createMakePersistentPass());
   // Roles take the loops that copying warps can serve; StageLoads stages the
   // rest in the computing warps.
   pm.addPass(createAssignRolesPass({options.chip}));
@@ -57,4 +59,5 @@ void tile::buildTilePipeline(OpPassManager &pm, const TileOptions &options) {
   pm.addPass(createSumLanesLastPass());
   pm.addPass(createSkipUnitScalingPass());
   pm.addPass(createHoldWaitsPass());
+  pm.addPass(createSinkArithmeticPass());
 }

@@ -40,7 +40,23 @@ Value sumOf(StoreOp store, int64_t warps) {
   return sum && *sum == distributed(type) ? conversion.getInput() : Value();
 }
 
-void stage(StoreOp store, Value sum, int64_t warps) {
+/// Memory of the same type in the block that holds the store, or a new one.
+/// Stores take turns with its pieces.
+Value memoryFor(StoreOp store, SharedType type, SmallVectorImpl<Value> &all) {
+  for (Value shared : all)
+    if (shared.getType() == type &&
+        shared.getParentBlock() == store->getBlock())
+      return shared;
+  OpBuilder b(store);
+  Value shared = AllocSharedOp::create(b, store.getLoc(), type, IntegerAttr());
+  // Other memory may take this one's place.
+  b.setInsertionPoint(store->getBlock()->getTerminator());
+  WaitStoresOp::create(b, store.getLoc(), shared);
+  return all.emplace_back(shared);
+}
+
+void stage(StoreOp store, Value sum, int64_t warps,
+           SmallVectorImpl<Value> &memories) {
   auto type = cast<RankedTensorType>(sum.getType());
   int64_t bytes = bytesOf(type.getElementType()),
           width = act::layout::Shared::evenWidth(type.getDimSize(1) * bytes);
@@ -51,13 +67,13 @@ void stage(StoreOp store, Value sum, int64_t warps) {
   auto memory = SharedType::get({warps, pieces, rows, width / bytes},
                                 type.getElementType(),
                                 SharedLayoutAttr::get(b.getContext(), width));
-  Value shared = AllocSharedOp::create(b, loc, memory, IntegerAttr());
+  Value shared = memoryFor(store, memory, memories);
   StoreTensorOp::create(b, loc, sum, store.getView(), store.getIndices(),
                         shared, store.getExtents());
+  Operation *conversion = store.getValue().getDefiningOp();
   store.erase();
-  // Other memory may take this one's place.
-  b.setInsertionPoint(shared.getParentBlock()->getTerminator());
-  WaitStoresOp::create(b, loc, shared);
+  if (conversion->use_empty())
+    conversion->erase();
 }
 
 struct StageStores : act::tile::impl::StageStoresPassBase<StageStores> {
@@ -74,10 +90,11 @@ struct StageStores : act::tile::impl::StageStoresPassBase<StageStores> {
       if (!kernel.isKernel() || !schedule.getInGroups())
         return;
       SmallVector<StoreOp> stores;
+      SmallVector<Value> memories;
       kernel.walk([&](StoreOp store) { stores.push_back(store); });
       for (StoreOp store : stores)
         if (Value sum = sumOf(store, schedule.getWarps()))
-          stage(store, sum, schedule.getWarps());
+          stage(store, sum, schedule.getWarps(), memories);
     });
   }
 };

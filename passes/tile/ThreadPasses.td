@@ -144,4 +144,33 @@ def HoldWaitsPass : Pass<"tile-hold-waits", "::mlir::gpu::GPUModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
+def SinkArithmeticPass : Pass<"tile-sink-arithmetic", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "computes what follows a product register by register";
+  let description = [{
+    Runs after `tile-lower-to-threads`, on kernels of warp groups, whose sums take
+    most of a thread's registers. An op on a block has become one op per register.
+    Where such ops follow a loop of products, each is moved to what first needs it,
+    so that a number is stored before the next one is computed.
+
+    Before:
+    ```mlir
+    %1 = arith.addf %0, %arg1 : f32
+    %2 = arith.addf %0, %arg2 : f32
+    %3 = arith.mulf %1, %arg1 : f32
+    %4 = arith.mulf %2, %arg2 : f32
+    llvm.store %3, %arg3 : f32, !llvm.ptr<1>
+    llvm.store %4, %arg4 : f32, !llvm.ptr<1>
+    ```
+    After `--tile-sink-arithmetic`:
+    ```mlir
+    %1 = arith.addf %0, %arg1 : f32
+    %2 = arith.mulf %1, %arg1 : f32
+    llvm.store %2, %arg3 : f32, !llvm.ptr<1>
+    %3 = arith.addf %0, %arg2 : f32
+    %4 = arith.mulf %3, %arg2 : f32
+    llvm.store %4, %arg4 : f32, !llvm.ptr<1>
+    ```
+  }];
+}
+
 #endif

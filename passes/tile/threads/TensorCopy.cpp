@@ -170,12 +170,18 @@ LogicalResult act::tile::lowerTensorStore(StoreTensorOp op, ThreadBuilder &t) {
   const Registers &registers = t.of(op.getValue());
   Value firstRow = t.mul(t.warp, rows);
   int64_t number = 0;
+  // Of an odd number of pieces, the last one is in the first one's place, when
+  // the next store begins.
+  const bool isOdd = block.getDimSize(0) / (rows * t.warps) *
+                     (block.getDimSize(1) / columns) % pieces;
   for (int64_t r = 0; r < block.getDimSize(0); r += rows * t.warps)
     for (int64_t c = 0; c < block.getDimSize(1); c += columns, ++number) {
       // The piece was stored before the last one.
       t.when(isFirst, [&] {
-        t.inlinePtx(Type(), "cp.async.bulk.wait_group.read 1;", "~{memory}",
-                    {});
+        t.inlinePtx(Type(),
+                    isOdd && number == 0 ? "cp.async.bulk.wait_group.read 0;"
+                                         : "cp.async.bulk.wait_group.read 1;",
+                    "~{memory}", {});
       });
       NVVM::SyncWarpOp::create(b, t.loc, t.i32(-1));
       const int64_t which = number % pieces;

@@ -5,7 +5,7 @@ all checks, in the orders that the seeds draw (default 0).
 
 Products with either order of each operand's dimensions, from views whose ends no block meets;
 computed operands; block widths that are no powers of two; with and without a role that
-copies, and registers for the roles; a chain of two products, as in attention, also rotated;
+copies, and registers for the roles; persistent ones; another tensor that is added; a chain of two products, as in attention, also rotated;
 three products as in its gradient. The same kernels run on the host. Numbers are small integers, so sums are exact in any order."""
 import dataclasses
 import pathlib
@@ -29,6 +29,7 @@ class Product:
     computed: str = ""  # operands that are doubled before: "a", "b"
     result: str = ""  # its type where it is not the element
     wgmma: bool = True
+    added: bool = False  # another tensor is added to the sum
 
 
 ROLES = "groups = 2, stages = 3, roles = {copy = 4 at 40, compute at 232}"
@@ -59,6 +60,13 @@ PRODUCTS = [
     Product("side by side, by n", ROLES, m=64, n=80, b_transposed=True),
     Product("side by side, 48 columns by k", ROLES, m=64, n=96, wgmma=False),
     Product("rows not of 16 bytes", "groups = 2, stages = 2", size=(200, 131, 75)),
+    Product("persistent", ROLES.replace("roles", "persistent, roles")),
+    Product("persistent, rows first", ROLES.replace("roles", "persistent, raster = 2x2, roles"), n=96, size=(500, 300, 200)),
+    Product("persistent, no roles", "groups = 2, stages = 2, persistent"),
+    Product("persistent, f32 result", ROLES.replace("roles", "persistent, roles"), n=64, result="f32"),
+    Product("added to", ROLES, added=True),
+    Product("persistent, added to", ROLES.replace("roles", "persistent, roles"), added=True, result="f32"),
+    Product("added to, rows not of 16 bytes", ROLES, size=(200, 131, 75), added=True),
     Product("f32", "groups = 2, stages = 2, roles = {copy = 1}", element="f32", n=64, k=32, wgmma=False),
 ]
 
@@ -86,13 +94,23 @@ def text(p):
             value = f"%{x}2"
         lines.append(f"// {x} is {value}")
     a, b = (next(line for line in lines if line.startswith(f"// {x} is ")).split()[-1] for x in "ab")
-    store, narrowed = "%sum", ""
+    store, narrowed, argument = "%sum", "", ""
+    if p.added:
+        shapes["d"] = (rows, columns)
+        views["d"] = f"!tile.view<{rows}x{columns}x{t}>"
+        argument = f", %d: {views['d']}"
+        store = "%with"
     if out != "f32":
-        store, narrowed = "%r", f"%r = arith.truncf %sum : tensor<{p.m}x{p.n}xf32> to tensor<{p.m}x{p.n}x{out}>"
+        narrowed = f"%r = arith.truncf {store} : tensor<{p.m}x{p.n}xf32> to tensor<{p.m}x{p.n}x{out}>"
+        store = "%r"
+    if p.added:
+        narrowed = (f"%d0 = tile.load %d[%i : {p.m}, %j : {p.n}] : {views['d']}\n"
+                    f"    %d1 = arith.extf %d0 : tensor<{p.m}x{p.n}x{t}> to tensor<{p.m}x{p.n}xf32>\n"
+                    f"    %with = arith.addf %sum, %d1 : tensor<{p.m}x{p.n}xf32>\n    {narrowed}")
     body = "\n      ".join(lines)
     grid = (-(-rows // p.m), -(-columns // p.n))
     return f"""gpu.module @kernels {{
-  gpu.func @product(%a: {views["a"]}, %b: {views["b"]}, %c: !tile.view<{rows}x{columns}x{out}>)
+  gpu.func @product(%a: {views["a"]}, %b: {views["b"]}{argument}, %c: !tile.view<{rows}x{columns}x{out}>)
       kernel attributes {{tile.grid = array<i64: {grid[0]}, {grid[1]}, 1>, tile.schedule = #tile.schedule<{p.schedule}>}} {{
     %c0 = arith.constant 0 : index
     %step = arith.constant {p.k} : index
@@ -106,8 +124,8 @@ def text(p):
     %zero = arith.constant dense<0.0> : tensor<{p.m}x{p.n}xf32>
     %sum = scf.for %l = %c0 to %end step %step iter_args(%acc = %zero) -> (tensor<{p.m}x{p.n}xf32>) {{
       {body}
-      %d = tile.dot {a}, {b}, %acc : tensor<{p.m}x{p.k}x{t}>, tensor<{p.k}x{p.n}x{t}> -> tensor<{p.m}x{p.n}xf32>
-      scf.yield %d : tensor<{p.m}x{p.n}xf32>
+      %dot = tile.dot {a}, {b}, %acc : tensor<{p.m}x{p.k}x{t}>, tensor<{p.k}x{p.n}x{t}> -> tensor<{p.m}x{p.n}xf32>
+      scf.yield %dot : tensor<{p.m}x{p.n}xf32>
     }}
     {narrowed}
     tile.store {store}, %c[%i : {p.m}, %j : {p.n}] : !tile.view<{rows}x{columns}x{out}>
@@ -234,7 +252,7 @@ for p in PRODUCTS:
     ARRAYS = {x: p.element for x in shapes}
     arrays = {x: rng.integers(-2, 3, shape).astype(np.float64) for x, shape in shapes.items()}
     a, b = (arrays[x].T if t else arrays[x] for x, t in (("a", p.a_transposed), ("b", p.b_transposed)))
-    want = a @ b * 2 ** len(p.computed)
+    want = a @ b * 2 ** len(p.computed) + arrays.get("d", 0)
     out = p.result or p.element
     wrong += run(p.name, source, arrays, numbers(bits(want, out), out), out, seeds, p.wgmma)
 for schedule in ("groups = 2, stages = 2", "groups = 2, stages = 2, roles = {copy = 1}",
