@@ -215,6 +215,7 @@ Json figuresJson(const MemoryReport &r) {
           {"target", r.target.empty() ? Json(nullptr) : Json(r.target)},
           {"block_bytes", orNull(r.blockBytes)},
           {"scratch_bytes", orNull(r.scratchBytes)},
+          {"tensor_map_bytes", orNull(r.tensorMapBytes)},
           {"formulas",
            {{"retained", toJson(r.retained)},
             {"peak", toJson(r.peak)},

@@ -133,6 +133,10 @@ std::string launches(const MemoryReport &r) {
     text += fmt::format(
         "  parts of small products need {} ({} bytes) behind the arena\n",
         humanBytes(*r.scratchBytes), exact(*r.scratchBytes));
+  if (r.tensorMapBytes.value_or(0))
+    text += fmt::format(
+        "  tensor maps of the launches take {} ({} bytes) on the host\n",
+        humanBytes(*r.tensorMapBytes), exact(*r.tensorMapBytes));
   return text;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/emit/GpuLaunches.h"
+#include "act/Artifact/Format.h"
 #include "dialects/act/Flops.h"
 #include "passes/act-to-tile/PlanGrid.h"
 #include "passes/emit/JoinLaunches.h"
@@ -142,6 +143,7 @@ void GpuLaunches::count(size_t function, report::MemoryReport &report) const {
   const PlacedFunction &f = placed[function];
   report.scratchBytes = f.function.arenaBytes - f.plan.arenaBytes;
   report.blockBytes = 0;
+  report.tensorMapBytes = 0;
   report.launches = 0;
   std::map<int, report::Layer *> layers;
   for (report::Layer &layer : report.layers) {
@@ -153,7 +155,10 @@ void GpuLaunches::count(size_t function, report::MemoryReport &report) const {
        llvm::zip_equal(functions[function].launches, merged[function])) {
     if (launch.kernel == artifact::copyKernel)
       continue;
-    int64_t bytes = compiled[launch.kernel].blockBytes;
+    const tile::CompiledKernel &kernel = compiled[launch.kernel];
+    *report.tensorMapBytes +=
+        int64_t(artifact::tensorMapBytes * kernel.tensorMaps.size());
+    int64_t bytes = kernel.blockBytes;
     auto add = [&](auto &to) {
       ++to.launches;
       if (bytes < 0)

@@ -166,6 +166,20 @@ TEST(Report, TellsScratchOnceItIsKnown) {
   EXPECT_NE(toText(r).find("98,304"), std::string::npos);
 }
 
+TEST(Report, TellsTensorMapsOfATarget) {
+  MemoryReport r = sample();
+  r.launches = 3;
+  r.target = "sm_90a";
+  r.tensorMapBytes = 0;
+  EXPECT_EQ(parsed(toJson(r))["tensor_map_bytes"], 0);
+  EXPECT_EQ(toText(r).find("tensor maps"), std::string::npos);
+  r.tensorMapBytes = 1280;
+  EXPECT_EQ(parsed(toJson(r))["tensor_map_bytes"], 1280);
+  EXPECT_NE(toText(r).find("tensor maps of the launches take 1.25 KiB (1,280 "
+                           "bytes) on the host"),
+            std::string::npos);
+}
+
 TEST(Json, EmptyAndHostileReports) {
   json j = parsed(toJson(MemoryReport()));
   EXPECT_TRUE(j["timeline"].is_array());

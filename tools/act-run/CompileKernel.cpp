@@ -3,6 +3,7 @@
 // Compiles a kernel in blocks, for a GPU or for the host, and finds what its
 // parameters are.
 #include "tools/act-run/CompileKernel.h"
+#include "act/Artifact/Format.h"
 #include "dialects/tile/Dialect.h"
 #include "passes/tile-to-host/CompileForHost.h"
 #include "passes/tile-to-nvvm/CompileKernels.h"
@@ -127,7 +128,7 @@ Result<Kernel> run::compileKernel(const std::string &path,
     for (artifact::TensorMap &map : made.tensorMaps) {
       simtool::Parameter p;
       p.kind = simtool::Parameter::Map;
-      p.bytes = 128;
+      p.bytes = artifact::tensorMapBytes;
       p.type = "a tensor map";
       p.map = std::move(map);
       k.parameters->push_back(std::move(p));

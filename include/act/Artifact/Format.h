@@ -32,6 +32,7 @@ constexpr uint64_t maxArguments = 1024; // of one launch
 constexpr uint64_t arenaAlignment = 64;
 /// Of one kernel: parameters have 4 KiB.
 constexpr uint64_t maxTensorMaps = 24;
+constexpr uint64_t tensorMapBytes = 128; // of one, as it is passed
 
 Result<std::vector<uint8_t>> write(const Step &step);
 Result<Step> read(const void *data, size_t bytes);

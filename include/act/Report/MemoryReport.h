@@ -203,10 +203,13 @@ struct MemoryReport {
   std::optional<int64_t> scratchBytesPerThread;
   uint64_t recomputedFlops = 0, flops = 0;
   int64_t launches = 0, leastBytes = 0; // of the whole function, as in Layer
-  std::string target; ///< the GPU that the next two fields are for, or empty
+  std::string target; ///< the GPU that the next three fields are for, or empty
   std::optional<int64_t> blockBytes;
   /// Behind the arena, for products split into parts.
   std::optional<int64_t> scratchBytes;
+  /// Tensor maps of all launches, which the runtime encodes on the host when
+  /// memory is bound and passes with the kernels' arguments.
+  std::optional<int64_t> tensorMapBytes;
   Formula retained, peak;
   std::optional<Offload> offload;
   /// Upper bound on what aligning every buffer adds to the peak, for all sizes.
