@@ -30,6 +30,7 @@ import subprocess
 import sys
 import tempfile
 
+from artifacts import launches_of, read_artifact
 from simulate import bytes_moved, counters, tensor_maps, zeros
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -56,16 +57,6 @@ def blocks_of(kernels, counts):
     """What the blocks of launches need; nothing where that of one is not known."""
     own = [n * kernels[k]["block_bytes"] if kernels[k]["block_bytes"] is not None else None for k, n in counts.items()]
     return None if None in own else sum(own)
-
-
-def artifact(folder, name):
-    run("flatc", "--json", "--raw-binary", "--strict-json", "-o", folder, ROOT / "lib/Artifact/Step.fbs", "--",
-        folder / f"{name}.act")
-    return json.loads((folder / f"{name}.json").read_text())
-
-
-def launches_of(step):
-    return next(f for f in step["functions"] if f["name"] == "step")["launches"]
 
 
 def main():
@@ -97,10 +88,10 @@ def main():
             "-o", folder / "step.mlir")
         run(tools / "act-opt", folder / "step.mlir", f"--target={o.target}", f"--emit-ptx=dir={folder / 'ptx'} {apart}",
             f"--emit=file={folder / 'step.act'} {apart}", "-o", "/dev/null")
-        step = artifact(folder, "step")
+        step = read_artifact(folder / "step.act")
         if o.apart:  # the report is of the host then
             run(tools / "act-opt", folder / "step.mlir", f"--emit=file={folder / 'host.act'}", "-o", "/dev/null")
-        described = artifact(folder, "host") if o.apart else step
+        described = read_artifact(folder / "host.act") if o.apart else step
         kernels = {k["name"]: k for k in json.loads((folder / "ptx/index.json").read_text())}
         report = json.loads((folder / "report.json").read_text())
         for k in kernels.values():

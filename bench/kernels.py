@@ -93,6 +93,9 @@ class Assembled:
         stats = json.loads(run(sys.executable, ROOT / "bench/sass_stats.py", "--json",
                                "--nvdisasm", wheel() / "nvdisasm", cubin))
         loops = [l for l in stats[0]["loops"] if l["always"]["mma_flop_per_warp"]]
+        self.always = self.total = None
+        if not loops:
+            return
         # The loop without masks is the one with the fewest instructions.
         loop = min(loops, key=lambda l: l["always"]["per_mflop"]["all"])
         always = loop["always"]["per_mflop"]

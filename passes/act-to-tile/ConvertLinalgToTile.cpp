@@ -646,7 +646,14 @@ struct ConvertLinalgToTile
           << ", expected 0 or more";
       return signalPassFailure();
     }
-    PlanOptions options{*known, (*known)->limits.sharedBytesPerBlock, seed};
+    auto table = schedulesFor(**known, schedules);
+    if (!table) {
+      emitError(UnknownLoc::get(&getContext()))
+          << "schedules: " << llvm::toString(table.takeError());
+      return signalPassFailure();
+    }
+    PlanOptions options{*known, (*known)->limits.sharedBytesPerBlock, seed,
+                        *table};
     if (sharedBytes > 0)
       options.sharedBytes = std::min<int64_t>(options.sharedBytes, sharedBytes);
     OpBuilder b(&getContext());

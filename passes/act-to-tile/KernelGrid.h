@@ -25,6 +25,8 @@ struct KernelGrid {
   /// copies. Its ring stays while results are stored: `besideRing` bytes are
   /// needed for that.
   bool inGroups = false;
+  /// As many groups as a table says; 0: one for each 64 rows.
+  int64_t groups = 0;
   /// The next block's scores are computed while this one's are summed up.
   bool rotated = false;
   /// A program does the work of several, one after the other.

@@ -50,6 +50,8 @@ def ConvertLinalgToTilePass : Pass<"convert-linalg-to-tile", "::mlir::ModuleOp">
     "the GPU that blocks are chosen for: sm_80, sm_86, sm_89 or sm_90a">,
     Option<"sharedBytes", "shared-bytes", "int64_t", "0",
     "the shared memory that a program may take by the estimate; 0: what the target has">,
+    Option<"schedules", "schedules", "std::string", "\"\"",
+           "a table of schedules in place of the target's own (ScheduleTable.h)">,
     Option<"seed", "draw-schedules", "uint64_t", "0",
     "for tests: a number other than 0 draws what leaves the bits as they are (rows, "
     "warps, stages, the order of programs)">];

@@ -5,6 +5,7 @@
 #define ACT_PASSES_ACTTOTILE_PLANINPUTS_H
 #include "act/Target/Target.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/act-to-tile/ScheduleTable.h"
 
 namespace act::tile {
 
@@ -16,6 +17,8 @@ struct PlanOptions {
   /// Not 0: what leaves the bits as they are is drawn at random, differently
   /// for each number and kernel. For tests.
   uint64_t seed = 0;
+  /// Of the target, found by a search; null: none.
+  const ScheduleTable *schedules = nullptr;
 };
 
 /// The results of a kernel's function, by what its programs do with them.

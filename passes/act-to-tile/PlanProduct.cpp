@@ -128,6 +128,7 @@ private:
   }
   bool isForGroups() const;
   KernelGrid withGroups(KernelGrid g) const;
+  void planWide(int64_t others);
   KernelGrid planSides();
   KernelGrid planBlocks();
   KernelGrid planComputed();
@@ -177,22 +178,12 @@ KernelGrid Product::plan() {
                          !isNearlyPlain(grid.root, results.stored))
                    ? 8
                    : 4;
-  // A group of warps reads b for all of its 64 rows: the wider, the less often.
-  // Of each column a thread has half a row, in pairs.
-  constexpr int64_t registers = 216;
-  const int64_t each = 2 + registersBeside(grid.root, results.stored);
   if (isForGroups() && !p.computed)
-    for (int64_t wide : {256, 192})
-      if (wide / 4 * each <= registers &&
-          others * llvm::divideCeil(rows, 128) *
-                  llvm::divideCeil(columns, wide) >=
-              atOnce) {
-        grid.blocks[p.columns] = block(columns, wide, 16);
-        break;
-      }
+    planWide(others);
   // 128 concurrent programs in one row read blocks of 1 row and 128 columns; in
   // 8 rows they read those of 8 and 16, a fifth as much.
-  if (p.columns == int(shape.size()) - 1 && grid.programs() > atOnce)
+  if (p.columns == int(shape.size()) - 1 && grid.programs() > atOnce &&
+      grid.rowsTogether == 1)
     grid.rowsTogether = together;
   return planBlocks();
 }
@@ -203,6 +194,53 @@ bool isWithin(linalg::GenericOp op, int64_t most) {
   op.getReductionDims(summed);
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
   return llvm::all_of(summed, [&](unsigned d) { return ranges[d] <= most; });
+}
+
+/// The longest sum of the op.
+int64_t sumOf(linalg::GenericOp op) {
+  SmallVector<unsigned> summed;
+  op.getReductionDims(summed);
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+  int64_t longest = 1;
+  for (unsigned d : summed)
+    longest = std::max(longest, ranges[d]);
+  return longest;
+}
+
+/// The blocks of a product for warp groups: those of the nearest one in the
+/// target's table. What is far from all of these has 256 columns, as a group
+/// reads b for all of its rows, or 192 where more is read beside the sum; 128
+/// if that would leave too few programs.
+void Product::planWide(int64_t others) {
+  ArrayRef<int64_t> shape = shapeOf(grid.root);
+  const int64_t rows = shape[p.rows], columns = shape[p.columns],
+                beside = registersBeside(grid.root, results.stored);
+  auto op = nearestProducts(results.stored)
+                .front()
+                .getDefiningOp<linalg::GenericOp>();
+  if (const ProductSchedule *found =
+          options.schedules && op
+              ? options.schedules->nearest(
+                    {rows * others, columns, sumOf(op), beside})
+              : nullptr) {
+    grid.blocks[p.rows] = block(rows, found->blockRows, 64);
+    grid.blocks[p.columns] = block(columns, found->blockColumns, 16);
+    if (grid.blocks[p.rows] == found->blockRows)
+      grid.groups = found->groups;
+    if (p.columns == int(shape.size()) - 1)
+      grid.rowsTogether = found->together;
+    return;
+  }
+  // Of each column a thread has half a row, in pairs.
+  constexpr int64_t registers = 216;
+  for (int64_t wide : {256, 192})
+    if (wide / 4 * (2 + beside) <= registers &&
+        others * llvm::divideCeil(rows, 128) *
+                llvm::divideCeil(columns, wide) >=
+            atOnce) {
+      grid.blocks[p.columns] = block(columns, wide, 16);
+      return;
+    }
 }
 
 bool isHalf(Value v) {
@@ -229,7 +267,8 @@ bool Product::isForGroups() const {
   });
 }
 
-/// The same blocks for a group for each 64 rows, with as many stages as there
+/// The same blocks for groups, one for each 64 rows unless planned otherwise,
+/// with as many stages as there
 /// is room for. The copying warp's ring stays while results are stored: each
 /// warp has 4 KiB for that.
 KernelGrid Product::withGroups(KernelGrid g) const {
@@ -237,7 +276,9 @@ KernelGrid Product::withGroups(KernelGrid g) const {
   if (!isForGroups() || p.computed ||
       g.blocks[p.rows] % ScheduleAttr::groupRows)
     return g;
-  g.takeGroups(p.rows, g.blocks[p.rows] / ScheduleAttr::groupRows);
+  const int64_t rows = g.blocks[p.rows];
+  g.takeGroups(p.rows, g.groups ? g.groups : rows / ScheduleAttr::groupRows);
+  g.blocks[p.rows] = rows;
   for (g.stages = mostStages; g.stages > 1; --g.stages)
     if (fits(g))
       break;

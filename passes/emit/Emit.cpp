@@ -39,6 +39,7 @@ struct Emit : act::impl::EmitPassBase<Emit> {
     o.kernelsFile = kernels;
     o.f32Products = f32Products;
     o.joinLaunches = joinLaunches;
+    o.schedules = schedules;
     o.drawSchedules = drawSchedules;
     if (o.target.empty() && !f32Products.empty()) {
       emitError(getOperation()->getLoc(),

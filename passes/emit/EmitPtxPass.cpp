@@ -62,6 +62,7 @@ struct EmitPtx : act::impl::EmitPtxPassBase<EmitPtx> {
     options.cacheDir = cacheDir;
     options.f32Products = f32Products;
     options.joinLaunches = joinLaunches;
+    options.schedules = schedules;
     options.drawSchedules = drawSchedules;
     return compileKernelsOf(module, options);
   }

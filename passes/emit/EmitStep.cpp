@@ -170,6 +170,10 @@ LogicalResult Emitter::hostCode() {
 }
 
 /// Decides which launches are joined and compiles the kernels that this needs.
+static tile::PtxCache cacheOf(const EmitOptions &options) {
+  return tile::PtxCache(options.schedules.empty() ? options.cacheDir : "none");
+}
+
 LogicalResult Emitter::compileForGpu() {
   GpuOptions gpuOptions;
   gpuOptions.ptx.chip = options.target;
@@ -181,9 +185,15 @@ LogicalResult Emitter::compileForGpu() {
              << "': expected ieee, bf16x3 or tf32";
     gpuOptions.f32Products = *precision;
   }
+  gpuOptions.schedules = options.schedules;
   gpuOptions.drawSchedules = options.drawSchedules;
+  auto table =
+      tile::schedulesFor(*findTarget(options.target), options.schedules);
+  if (!table)
+    return emitError(module.getLoc())
+           << "schedules: " << llvm::toString(table.takeError());
   gpu.emplace(kernels, placed, options.joinLaunches);
-  return gpu->compile(gpuOptions, tile::PtxCache(options.cacheDir));
+  return gpu->compile(gpuOptions, cacheOf(options));
 }
 
 /// For a report: compiles the kernels of a program to count launches and bytes.
@@ -323,7 +333,7 @@ act::compileKernelsOf(ModuleOp module, const EmitOptions &options) {
   // no pass at all.
   tile::PtxOptions ptx;
   ptx.chip = options.target;
-  tile::PtxCache cache(options.cacheDir);
+  tile::PtxCache cache = cacheOf(options);
   std::string key =
       cache.key(llvm::formatv("model\n{0}\n{1}\n{2}\n{3}\n{4}", options.mode,
                               options.f32Products, options.joinLaunches,

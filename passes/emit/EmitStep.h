@@ -17,6 +17,7 @@ struct EmitOptions {
   std::string f32Products; ///< on a GPU: ieee, tf32 or bf16x3; empty: ieee
   /// On a GPU: merge independent launches.
   bool joinLaunches = true;
+  std::string schedules; ///< on a GPU: a file, for PlanOptions::schedules
   uint64_t drawSchedules = 0; ///< on a GPU, for tests: PlanOptions::seed
   std::string kernelsFile; ///< also write the kernels' linalg here
 };

@@ -107,6 +107,7 @@ LogicalResult convert(func::FuncOp function, int64_t sharedBytes,
   blocks.f32Products = tile::stringifyDotPrecision(options.f32Products).str();
   blocks.target = options.ptx.chip;
   blocks.sharedBytes = sharedBytes;
+  blocks.schedules = options.schedules;
   blocks.seed = options.drawSchedules;
   pm.addPass(tile::createConvertLinalgToTilePass(blocks));
   if (failed(pm.run(*alone)))
@@ -261,7 +262,11 @@ std::string textOf(const LaunchKernel &k) {
 
 tile::PlanOptions act::planOptions(const GpuOptions &options) {
   const Target *target = findTarget(options.ptx.chip);
-  return {target, target->limits.sharedBytesPerBlock, options.drawSchedules};
+  auto table = tile::schedulesFor(*target, options.schedules);
+  if (!table)
+    llvm::consumeError(table.takeError()); // said when it was opened
+  return {target, target->limits.sharedBytesPerBlock, options.drawSchedules,
+          table ? *table : nullptr};
 }
 
 void act::registerGpuKernelDialects(DialectRegistry &registry) {

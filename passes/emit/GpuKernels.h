@@ -34,6 +34,8 @@ struct GpuOptions {
   tile::PtxOptions ptx;
   /// The precision of f32 products.
   tile::DotPrecision f32Products = tile::DotPrecision::IEEE;
+  /// A table in place of the target's own (tile::schedulesFor).
+  std::string schedules;
   /// Not 0: schedules are drawn (tile::PlanOptions::seed).
   uint64_t drawSchedules = 0;
 };

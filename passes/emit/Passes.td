@@ -46,6 +46,9 @@ def EmitPass : Pass<"emit", "::mlir::ModuleOp"> {
            "(ten bits of each factor) or bf16x3 (three products of bf16 parts); empty: ieee">,
     Option<"joinLaunches", "join-launches", "bool", "true",
            "for GPUs: merge launches that are independent of each other into one">,
+    Option<"schedules", "schedules", "std::string", "\"\"",
+           "for GPUs: a table of schedules in place of the target's own "
+           "(act-to-tile/ScheduleTable.h); nothing is cached">,
     Option<"drawSchedules", "draw-schedules", "uint64_t", "0",
            "for tests of GPU kernels: a number other than 0 draws rows, warps, stages and the "
            "order of programs, which leave every bit as it is">
@@ -94,6 +97,9 @@ def EmitPtxPass : Pass<"emit-ptx", "::mlir::ModuleOp"> {
            "(ten bits of each factor) or bf16x3 (three products of bf16 parts); empty: ieee">,
     Option<"joinLaunches", "join-launches", "bool", "true",
            "for GPUs: merge launches that are independent of each other into one">,
+    Option<"schedules", "schedules", "std::string", "\"\"",
+           "for GPUs: a table of schedules in place of the target's own "
+           "(act-to-tile/ScheduleTable.h); nothing is cached">,
     Option<"drawSchedules", "draw-schedules", "uint64_t", "0",
            "for tests of GPU kernels: a number other than 0 draws rows, warps, stages and the "
            "order of programs, which leave every bit as it is">

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/act-to-tile/ScheduleTable.h"
+#include "passes/act-to-tile/Schedules.inc"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+
+using namespace act;
+using namespace act::tile;
+namespace json = llvm::json;
+
+// Found by its argument.
+namespace act::tile {
+static bool fromJSON(const json::Value &value, ProductSchedule &to,
+                     json::Path path) {
+  json::ObjectMapper map(value, path);
+  std::vector<int64_t> block;
+  if (!map || !map.map("rows", to.size.rows) ||
+      !map.map("columns", to.size.columns) || !map.map("sum", to.size.sum) ||
+      !map.map("beside", to.size.beside) || !map.map("block", block) ||
+      !map.map("groups", to.groups) || !map.map("together", to.together))
+    return false;
+  auto refuse = [&](llvm::StringLiteral key, llvm::StringLiteral why) {
+    path.field(key).report(why);
+    return false;
+  };
+  if (std::min({to.size.rows, to.size.columns, to.size.sum}) < 1)
+    return refuse("rows", "expected sizes of 1 or more");
+  if (to.groups < 1 || to.groups > 3)
+    return refuse("groups", "expected 1 to 3");
+  if (to.together < 1 || to.together > 64)
+    return refuse("together", "expected 1 to 64");
+  if (block.size() != 2 || block[0] < 1 || block[0] % (64 * to.groups) ||
+      block[1] < 16 || block[1] % 16 || block[1] > 256)
+    return refuse("block", "expected rows, 64 for each group or a multiple, "
+                           "and up to 256 columns, a multiple of 16");
+  to.blockRows = block[0];
+  to.blockColumns = block[1];
+  return true;
+}
+} // namespace act::tile
+
+llvm::Expected<ScheduleTable> ScheduleTable::parse(llvm::StringRef text) {
+  auto value = json::parse(text);
+  if (!value)
+    return value.takeError();
+  ScheduleTable table;
+  json::Path::Root root("schedules");
+  json::ObjectMapper map(*value, root);
+  if (!map || !map.map("products", table.products))
+    return root.getError();
+  return table;
+}
+
+const ProductSchedule *ScheduleTable::nearest(const ProductSize &size) const {
+  const ProductSchedule *best = nullptr;
+  std::pair<int64_t, double> least;
+  auto apart = [](int64_t x, int64_t y) {
+    return std::abs(std::log2(double(x) / double(y)));
+  };
+  for (const ProductSchedule &s : products) {
+    const double factor = apart(s.size.rows, size.rows) +
+                          apart(s.size.columns, size.columns) +
+                          apart(s.size.sum, size.sum);
+    if (s.size.beside < size.beside || factor > 3)
+      continue;
+    const std::pair<int64_t, double> own{s.size.beside, factor};
+    if (!best || own < least) {
+      best = &s;
+      least = own;
+    }
+  }
+  return best;
+}
+
+llvm::Expected<const ScheduleTable *>
+act::tile::schedulesFor(const Target &target, llvm::StringRef file) {
+  static std::mutex mutex;
+  static llvm::StringMap<ScheduleTable> tables; // by file, or by target
+  std::lock_guard<std::mutex> lock(mutex);
+  llvm::StringRef name = file.empty() ? llvm::StringRef(target.name) : file;
+  if (auto known = tables.find(name); known != tables.end())
+    return &known->second;
+  std::unique_ptr<llvm::MemoryBuffer> read;
+  llvm::StringRef text;
+  if (file.empty()) {
+    for (const auto &[of, own] : builtInSchedules)
+      if (of == target.name)
+        text = own;
+    if (text.empty())
+      return nullptr;
+  } else {
+    auto buffer = llvm::MemoryBuffer::getFile(file);
+    if (!buffer)
+      return llvm::createStringError(buffer.getError(), "cannot read %s",
+                                     file.str().c_str());
+    read = std::move(*buffer);
+    text = read->getBuffer();
+  }
+  auto table = ScheduleTable::parse(text);
+  if (!table)
+    return table.takeError();
+  return &tables.try_emplace(name, std::move(*table)).first->second;
+}

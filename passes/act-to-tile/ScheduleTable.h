@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Schedules that a search found (bench/search.py), for one target:
+//
+//     {"target": "sm_90a",
+//      "found_by": "...",
+//      "products": [
+//       {"rows": 4096, "columns": 2048, "sum": 8192, "beside": 1,
+//        "block": [128, 256], "groups": 2, "together": 16},
+//       ...]}
+//
+// `rows` x `columns` is the result, counted over all its other dimensions, and
+// `beside` what a thread reads next to the sum (registersBeside). They say
+// nothing about the order of sums, which depends on shapes and the target only.
+//
+// The tables of schedules/ are part of the compiler.
+#ifndef ACT_PASSES_ACTTOTILE_SCHEDULETABLE_H
+#define ACT_PASSES_ACTTOTILE_SCHEDULETABLE_H
+#include "act/Target/Target.h"
+#include "llvm/Support/Error.h"
+#include <vector>
+
+namespace act::tile {
+
+struct ProductSize {
+  int64_t rows = 1, columns = 1, sum = 1;
+  /// Registers for each pair of the sum's elements.
+  int64_t beside = 0;
+};
+
+struct ProductSchedule {
+  ProductSize size;
+  int64_t blockRows = 128, blockColumns = 128; // of a program
+  int64_t groups = 2;                          // of warps, which share the rows
+  int64_t together = 1;                        // KernelGrid::rowsTogether
+};
+
+class ScheduleTable {
+public:
+  static llvm::Expected<ScheduleTable> parse(llvm::StringRef json);
+
+  /// The schedule of the listed product that is nearest: as much is read beside
+  /// the sum, or else the next more that is listed, and the sizes differ by the
+  /// smallest factor, all three multiplied. Null if that is more than 8.
+  const ProductSchedule *nearest(const ProductSize &size) const;
+
+private:
+  std::vector<ProductSchedule> products;
+};
+
+/// The table in `file`, or the compiler's own for the target if the name is
+/// empty; null if it has none. It is read once and stays.
+llvm::Expected<const ScheduleTable *> schedulesFor(const Target &target,
+                                                   llvm::StringRef file);
+
+} // namespace act::tile
+#endif
