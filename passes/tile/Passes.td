@@ -331,6 +331,10 @@ def SkipEmptyDotsPass : Pass<"tile-skip-empty-dots", "::mlir::gpu::GPUModuleOp">
 
     The other operand is assumed to be finite, as 0 times infinity is skipped too.
 
+    If a loop of 16 steps or more does nothing else, all its numbers are loaded and
+    compared before it, up to 64 steps at once, and a number gets one bit for each
+    step. The loop then goes through the bits that are set.
+
     Before:
     ```mlir
     %7 = arith.cmpi eq, %6, %2 : tensor<64x32xi32>

@@ -16,12 +16,14 @@
 //     sum  = any(near) ? sum + dot(picked, gradient) : sum
 //
 // Ops that only the dot needs move into its branch, including the loads of its
-// other operand. The branch is uniform: `any` is over the whole block.
+// other operand. The branch is uniform: `any` is over the whole block. If a
+// loop does nothing else, its steps are tested all at once (EmptySteps.h).
 #include "dialects/tile/Dialect.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/tile/AffineBlocks.h"
+#include "passes/tile/EmptySteps.h"
 #include "passes/tile/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -141,7 +143,7 @@ SmallVector<Operation *> onlyFor(DotOp dot) {
   return ops;
 }
 
-void branch(DotOp dot, const Reach &reach) {
+scf::IfOp branch(DotOp dot, const Reach &reach) {
   Value any = reached(reach, dot);
   SmallVector<Operation *> ops = onlyFor(dot);
   OpBuilder b(dot);
@@ -155,6 +157,7 @@ void branch(DotOp dot, const Reach &reach) {
     op->moveBefore(then, then->end());
   OpBuilder end = OpBuilder::atBlockEnd(then);
   scf::YieldOp::create(end, dot.getLoc(), dot.getResult());
+  return taken;
 }
 
 struct SkipEmptyDots : act::tile::impl::SkipEmptyDotsPassBase<SkipEmptyDots> {
@@ -186,7 +189,7 @@ struct SkipEmptyDots : act::tile::impl::SkipEmptyDotsPassBase<SkipEmptyDots> {
       if (auto reach = reachOf(comparison, sums))
         found.try_emplace(dot, *reach);
     for (auto &[dot, reach] : found)
-      branch(dot, reach);
+      skipEmptySteps(branch(dot, reach));
     return success();
   }
 };

@@ -49,6 +49,16 @@ def cases():
                "%r = act.embedding_grad %0, %1 : (tensor<600x2xbf16>, tensor<600xi32>) -> tensor<33x2xbf16>",
                [ones, same], ["tensor<600x2xbf16>", "tensor<600xi32>"], ["tensor<33x2xbf16>"], "%r",
                [want.astype(DTYPES["bf16"])], exact=True)
+    # Most blocks of rows are named by few of the tokens, some by none; the second has steps for two words of bits.
+    for tokens, rows in ((1024, 700), (8192, 300)):
+        ids = (rng.integers(0, 4, tokens)**3 * rows // 27 + rng.integers(-2, 3, tokens)).astype(np.int32)
+        dy = rng.integers(-2, 3, (tokens, 8)).astype(DTYPES["f32"])
+        want = np.zeros((rows, 8))
+        np.add.at(want, np.clip(ids, 0, rows - 1), dy)
+        yield Case(f"embedding_grad_steps_{tokens}",
+                   f"%r = act.embedding_grad %0, %1 : (tensor<{tokens}x8xf32>, tensor<{tokens}xi32>) -> tensor<{rows}x8xf32>",
+                   [dy, ids], [f"tensor<{tokens}x8xf32>", f"tensor<{tokens}xi32>"], [f"tensor<{rows}x8xf32>"], "%r",
+                   [want.astype(np.float32)], exact=True)
     # Of all micro-batches of a step: more than one block of a kernel holds.
     labels = np.where(rng.random((5, 3, 1201)) < 0.7, 2, -100).astype(np.int32)
     yield Case("label_count_of_a_step",

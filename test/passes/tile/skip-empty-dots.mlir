@@ -1,5 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: act-opt %s --pass-pipeline='builtin.module(gpu.module(tile-skip-empty-dots))' | FileCheck %s
+// RUN: sed 's/256/2048/g' %s | act-opt --pass-pipeline='builtin.module(gpu.module(tile-skip-empty-dots))' | FileCheck %s --check-prefix=STEPS
+// RUN: sed 's/256/4096/g' %s | act-opt --pass-pipeline='builtin.module(gpu.module(tile-skip-empty-dots))' | FileCheck %s --check-prefix=TWICE
+// RUN: sed 's/256/2144/g' %s | act-opt --pass-pipeline='builtin.module(gpu.module(tile-skip-empty-dots))' | FileCheck %s --check-prefix=ODD
+//
+// Many steps are tested at once: a bit for each of 64.
+// STEPS-LABEL: gpu.func @table
+// STEPS: tile.load %{{.*}}[%{{.*}} : 2048] : !tile.view<2048xi32>
+// STEPS: %[[NEAR:.*]] = tile.reshape %{{.*}} : tensor<2048xi1> -> tensor<64x32xi1>
+// STEPS: %[[ANY:.*]] = tile.reduce or %[[NEAR]] axis 1
+// STEPS: %[[MINE:.*]] = arith.select %[[ANY]]
+// STEPS: %[[BITS:.*]] = tile.reduce or %[[MINE]] axis 0
+// STEPS: %[[POP:.*]] = math.ctpop %[[BITS]]
+// STEPS: %[[COUNT:.*]] = arith.index_cast %[[POP]]
+// STEPS: scf.for {{.*}} to %[[COUNT]] step {{.*}} iter_args(%[[LEFT:.*]] = %[[BITS]], %[[ACC:.*]] =
+// STEPS: math.cttz %[[LEFT]]
+// STEPS: %[[SUM:.*]] = scf.if
+// STEPS: tile.load {{.*}} : !tile.view<2048x16xbf16>
+// STEPS: tile.dot
+// STEPS: else
+// STEPS: %[[LESS:.*]] = arith.subi %[[LEFT]]
+// STEPS: %[[NEXT:.*]] = arith.andi %[[LEFT]], %[[LESS]]
+// STEPS: scf.yield %[[NEXT]], %[[SUM]]
+// STEPS-LABEL: gpu.func @kept
+// STEPS-NOT: math.ctpop
+
+// 128 steps are two times 64; 67 have no divisor between 16 and 64.
+// TWICE-LABEL: gpu.func @table
+// TWICE: scf.for %[[FROM:.*]] = %{{.*}} to %c4096{{[_0-9]*}} step %c2048
+// TWICE: tile.load %{{.*}}[%[[FROM]] : 2048]
+// TWICE: math.ctpop
+// TWICE: scf.for
+// ODD-LABEL: gpu.func @table
+// ODD-NOT: math.ctpop
+// ODD: tile.reduce or
 //
 // skip-empty-dots-run.py counts the dots that are left, by the tokens.
 
