@@ -70,7 +70,7 @@ Attribute ScheduleAttr::parse(AsmParser &p, Type) {
   SMLoc loc = p.getCurrentLocation();
   int64_t warps = 4, stages = 2, copyWarps = 0;
   int64_t copyRegisters = 0, computeRegisters = 0;
-  bool inGroups = false, rotated = false, persistent = false;
+  bool inGroups = false, rotated = false, persistent = false, turns = false;
   SmallVector<int64_t> raster;
   // copy = 4 at 40, compute at 232
   auto parseRole = [&]() -> ParseResult {
@@ -86,10 +86,13 @@ Attribute ScheduleAttr::parse(AsmParser &p, Type) {
     StringRef key;
     if (p.parseKeyword(&key))
       return failure();
-    if (key == "rotated" || key == "persistent") {
-      (key == "rotated" ? rotated : persistent) = true;
-      return success();
-    }
+    for (auto [name, flag] : {std::pair("rotated", &rotated),
+                              {"persistent", &persistent},
+                              {"turns", &turns}})
+      if (key == name) {
+        *flag = true;
+        return success();
+      }
     if (p.parseEqual())
       return failure();
     if (key == "warps" || key == "groups") {
@@ -109,15 +112,15 @@ Attribute ScheduleAttr::parse(AsmParser &p, Type) {
     if (key == "roles")
       return p.parseCommaSeparatedList(AsmParser::Delimiter::Braces, parseRole);
     return p.emitError(keyLoc)
-           << "expected warps, groups, stages, raster, rotated, persistent or "
-              "roles, got "
+           << "expected warps, groups, stages, raster, rotated, turns, "
+              "persistent or roles, got "
            << key;
   };
   if (p.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, parseKey))
     return {};
   return p.getChecked<ScheduleAttr>(
       loc, p.getContext(), warps, stages, ArrayRef<int64_t>(raster), copyWarps,
-      inGroups, copyRegisters, computeRegisters, rotated, persistent);
+      inGroups, copyRegisters, computeRegisters, rotated, persistent, turns);
 }
 
 void ScheduleAttr::print(AsmPrinter &p) const {
@@ -132,6 +135,8 @@ void ScheduleAttr::print(AsmPrinter &p) const {
   }
   if (getRotated())
     p << ", rotated";
+  if (getTurns())
+    p << ", turns";
   if (getPersistent())
     p << ", persistent";
   if (getCopyWarps()) {
@@ -151,13 +156,14 @@ int64_t ScheduleAttr::getEntryRegisters(int64_t file) const {
 ScheduleAttr ScheduleAttr::withoutRoles() const {
   return get(getContext(), getWarps(), getStages(), getRaster(),
              /*copyWarps=*/0, getInGroups(), /*copyRegisters=*/0,
-             /*computeRegisters=*/0, /*rotated=*/false, getPersistent());
+             /*computeRegisters=*/0, /*rotated=*/false, getPersistent(),
+             /*turns=*/false);
 }
 
 ScheduleAttr ScheduleAttr::withoutRaster() const {
   return get(getContext(), getWarps(), getStages(), {}, getCopyWarps(),
              getInGroups(), getCopyRegisters(), getComputeRegisters(),
-             getRotated(), getPersistent());
+             getRotated(), getPersistent(), getTurns());
 }
 
 /// Whether the roles' registers are those of `setmaxnreg`, and a launch has as
@@ -196,7 +202,7 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> error,
                                    ArrayRef<int64_t> raster, int64_t copyWarps,
                                    bool inGroups, int64_t copyRegisters,
                                    int64_t computeRegisters, bool rotated,
-                                   bool persistent) {
+                                   bool persistent, bool turns) {
   if (warps < 1 || warps > 32)
     return error() << "a schedule has " << warps << " warps, expected 1 to 32";
   if (copyWarps < 0 || copyWarps > 32 - warps)
@@ -214,6 +220,9 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> error,
     return error()
            << "a schedule is rotated, expected roles = {copy = N}, whose "
               "rings the next iteration reads";
+  if (turns && (!inGroups || warps <= groupWarps || !copyWarps))
+    return error() << "a schedule has turns, expected groups = 2 or more that "
+                      "take them, and roles = {copy = N}";
   if (!inGroups && (copyRegisters || computeRegisters))
     return error() << "a schedule has registers for roles, expected groups = N "
                       "in place of warps";

@@ -234,6 +234,10 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     between two of its products, in loops whose operands a copying warp loads: the
     loop carries the second product's computed operand (--tile-rotate-loops).
 
+    `turns` lets the groups start a loop's products one after the other, in turn
+    (--tile-take-turns): while one group's products run, another one computes what
+    follows its own. It needs two groups or more, and roles.
+
     `persistent` makes a launch start as many programs as run at once. Each does
     the work of several of the grid's, in the order of the raster, and the copying
     warps begin the next one's while the others store this one's results
@@ -244,6 +248,7 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     `#tile.schedule<warps = 4, stages = 3, roles = {copy = 1}>`,
     `#tile.schedule<groups = 2, stages = 4, roles = {copy = 4 at 40, compute at 232}>`,
     `#tile.schedule<groups = 2, stages = 2, rotated, roles = {copy = 4 at 40, compute at 232}>`,
+    `#tile.schedule<groups = 2, stages = 2, rotated, turns, roles = {copy = 4 at 40, compute at 232}>`,
     `#tile.schedule<groups = 2, stages = 4, persistent, roles = {copy = 4 at 40, compute at 232}>`
   }];
   let parameters = (ins DefaultValuedParameter<"int64_t", "4">:$warps,
@@ -254,14 +259,15 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
                         DefaultValuedParameter<"int64_t", "0">:$copyRegisters,
                         DefaultValuedParameter<"int64_t", "0">:$computeRegisters,
                         DefaultValuedParameter<"bool", "false">:$rotated,
-                        DefaultValuedParameter<"bool", "false">:$persistent);
+                        DefaultValuedParameter<"bool", "false">:$persistent,
+                        DefaultValuedParameter<"bool", "false">:$turns);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let builders = [AttrBuilder<(ins "int64_t":$warps, "int64_t":$stages,
       CArg<"::llvm::ArrayRef<int64_t>", "{}">:$raster, CArg<"int64_t", "0">:$copyWarps), [{
     return $_get($_ctxt, warps, stages, raster, copyWarps, /*inGroups=*/false,
                  /*copyRegisters=*/0, /*computeRegisters=*/0, /*rotated=*/false,
-                 /*persistent=*/false);
+                 /*persistent=*/false, /*turns=*/false);
   }]>];
   let extraClassDeclaration = [{
     /// Warps that multiply together, threads of them, and rows of a sum that an

@@ -18,6 +18,24 @@ static bool isForAllWarps(Operation *op) {
 }
 
 // Verifies that
+// - two groups or more compute, in a role of their own.
+static LogicalResult verifyGroupTurn(Operation *op) {
+  auto roles = op->getParentOfType<RolesOp>();
+  auto kernel = op->getParentOfType<gpu::GPUFuncOp>();
+  if (!kernel)
+    return success();
+  ScheduleAttr schedule = getSchedule(kernel);
+  if (roles && roles.getCompute().isAncestor(op->getParentRegion()) &&
+      schedule.getInGroups() && schedule.getWarps() > ScheduleAttr::groupWarps)
+    return success();
+  return op->emitOpError() << "is for the computing role of two groups of "
+                              "warps or more";
+}
+
+LogicalResult AwaitGroupTurnOp::verify() { return verifyGroupTurn(*this); }
+LogicalResult PassGroupTurnOp::verify() { return verifyGroupTurn(*this); }
+
+// Verifies that
 // - it is the last op of a kernel whose schedule has copying warps;
 // - all warps can execute the ops before it: they have no blocks and do not
 //   write to memory;

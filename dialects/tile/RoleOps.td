@@ -40,6 +40,39 @@ def Tile_RolesOp : Tile_Op<"roles", [NoTerminator, RecursiveMemoryEffects]> {
   let hasVerifier = 1;
 }
 
+class Tile_GroupTurnOp<string mnemonic> : Tile_Op<mnemonic, [
+    MemoryEffects<[MemRead<Tile_SharedMemory>, MemWrite<Tile_SharedMemory>]>]> {
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+
+def Tile_AwaitGroupTurnOp : Tile_GroupTurnOp<"await_group_turn"> {
+  let summary = "each warp group waits for its turn";
+  let description = [{
+    Groups take turns in the order of their numbers, the first one first. All must
+    go through the same turns: between this op and `pass_group_turn` one group runs
+    at a time. Only the computing warps of a kernel with roles and two groups or
+    more have turns.
+
+    Example:
+    ```mlir
+    tile.await_group_turn
+    ```
+  }];
+}
+
+def Tile_PassGroupTurnOp : Tile_GroupTurnOp<"pass_group_turn"> {
+  let summary = "gives the turn to the next warp group";
+  let description = [{
+    Does not wait for anything.
+
+    Example:
+    ```mlir
+    tile.pass_group_turn
+    ```
+  }];
+}
+
 class Tile_MbarrierOp<string mnemonic> : Tile_Op<mnemonic, [
     MemoryEffects<[MemRead<Tile_SharedMemory>, MemWrite<Tile_SharedMemory>]>]> {
   let hasVerifier = 1;

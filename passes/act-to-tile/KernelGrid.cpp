@@ -29,6 +29,7 @@ int64_t KernelGrid::programs() const {
 void KernelGrid::takeGroups(int rows, int64_t groups) {
   constexpr int64_t storedBytes = 4096; // of each warp
   inGroups = true;
+  turns &= groups > 1;
   warps = groups * ScheduleAttr::groupWarps;
   blocks[rows] = groups * ScheduleAttr::groupRows;
   besideRing = storedBytes * warps;

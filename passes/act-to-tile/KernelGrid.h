@@ -29,6 +29,8 @@ struct KernelGrid {
   int64_t groups = 0;
   /// The next block's scores are computed while this one's are summed up.
   bool rotated = false;
+  /// Groups start their products in turn.
+  bool turns = false;
   /// A program does the work of several, one after the other.
   bool persistent = false;
   int64_t besideRing = 0;

@@ -193,6 +193,8 @@ fitGroups(const KernelGrid &grid, const ProductShape &p, int64_t added,
         g.step = step;
         g.takeGroups(p.rows, groups);
         g.rotated = added == 0;
+        // An H200 was 2 to 8 % faster with turns at heads of 64 and 128.
+        g.turns = g.rotated && groups > 1 && columns <= 128;
         if (held + beside > (most ? most : 255) || !fits(g))
           continue;
         for (int64_t even = step; !added && 4 * even >= 3 * step; even -= 16)

@@ -58,6 +58,8 @@ llvm::json::Value jsonOf(Attribute attribute) {
       object["groups"] = schedule.getWarps() / tile::ScheduleAttr::groupWarps;
     if (schedule.getRotated())
       object["rotated"] = true;
+    if (schedule.getTurns())
+      object["turns"] = true;
     if (schedule.getPersistent())
       object["persistent"] = true;
     if (schedule.getCopyWarps())

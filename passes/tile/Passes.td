@@ -503,6 +503,31 @@ def DeferTurnsPass : Pass<"tile-defer-turns", "::mlir::gpu::GPUModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def TakeTurnsPass : Pass<"tile-take-turns", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "lets warp groups start their products in turn";
+  let description = [{
+    For kernels whose schedule has `turns`, after `tile-rotate-loops`. If an iteration
+    starts two products or more before it waits for one, it does so in its group's
+    turn. Groups that start at the same time would wait at the same time, too, and
+    then all compute while the tensor cores have nothing to do.
+
+    Before:
+    ```mlir
+    %4 = tile.dot_async %0, %1, %2 {instruction = #tile.instruction<wgmma, m = 64, n = 64, k = 16, element = bf16>} : !tile.shared<128x64xbf16, #shared128>, !tile.shared<64x64xbf16, #shared128> -> !tile.pending<tensor<128x64xf32, #layout>>
+    %5 = tile.dot_async %0, %1, %3 {instruction = #tile.instruction<wgmma, m = 64, n = 64, k = 16, element = bf16>} : !tile.shared<128x64xbf16, #shared128>, !tile.shared<64x64xbf16, #shared128> -> !tile.pending<tensor<128x64xf32, #layout>>
+    %6 = tile.dot_result %4 : !tile.pending<tensor<128x64xf32, #layout>>
+    ```
+    After `--tile-take-turns`:
+    ```mlir
+    tile.await_group_turn
+    %4 = tile.dot_async %0, %1, %2 {instruction = #tile.instruction<wgmma, m = 64, n = 64, k = 16, element = bf16>} : ...
+    %5 = tile.dot_async %0, %1, %3 {instruction = #tile.instruction<wgmma, m = 64, n = 64, k = 16, element = bf16>} : ...
+    tile.pass_group_turn
+    %6 = tile.dot_result %4 : !tile.pending<tensor<128x64xf32, #layout>>
+    ```
+  }];
+}
+
 def MakePersistentPass : Pass<"tile-make-persistent", "::mlir::gpu::GPUModuleOp"> {
   let summary = "lets a program do the work of several";
   let description = [{

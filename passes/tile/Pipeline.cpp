@@ -48,6 +48,7 @@ void tile::buildTilePipeline(OpPassManager &pm, const TileOptions &options) {
   // rest in the computing warps.
   pm.addPass(createAssignRolesPass({options.chip}));
   pm.addPass(createRotateLoopsPass());
+  pm.addPass(createTakeTurnsPass());
   pm.addPass(createStageLoadsPass());
   pm.addPass(createShareConversionsPass());
   pm.addPass(createCanonicalizerPass());

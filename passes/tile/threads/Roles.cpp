@@ -24,6 +24,45 @@ bool isForOneThread(Region &role) {
               .wasInterrupted();
 }
 
+/// Group `number`'s barrier for turns: the first three are for all warps, and
+/// for those of each role.
+Value turnBarrier(Value number, ThreadBuilder &t) {
+  constexpr int64_t first = 3;
+  return t.add(number, t.i32(first));
+}
+
+Value groupNumber(ThreadBuilder &t) {
+  return arith::DivUIOp::create(t.b, t.loc, t.warp,
+                                t.i32(ScheduleAttr::groupWarps));
+}
+
+/// The group that waits and the one that arrives: 256 threads.
+void awaitGroupTurn(ThreadBuilder &t) {
+  t.inlinePtx(Type(), "bar.sync $0, 256;", "r,~{memory}",
+              {turnBarrier(groupNumber(t), t)});
+}
+
+void passGroupTurn(ThreadBuilder &t) {
+  Value next = t.add(groupNumber(t), t.i32(1)),
+        groups = t.i32(t.warps / ScheduleAttr::groupWarps);
+  Value isLast =
+      arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::eq, next, groups);
+  next = arith::SelectOp::create(t.b, t.loc, isLast, t.i32(0), next);
+  t.inlinePtx(Type(), "bar.arrive $0, 256;", "r,~{memory}",
+              {turnBarrier(next, t)});
+}
+
+/// The last group passes the first turn, if the role has some.
+void passFirstTurn(Region &role, ThreadBuilder &t) {
+  if (!role.walk([](AwaitGroupTurnOp) { return WalkResult::interrupt(); })
+           .wasInterrupted())
+    return;
+  Value isLast =
+      arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::uge, t.warp,
+                            t.i32(t.warps - ScheduleAttr::groupWarps));
+  t.when(isLast, [&] { passGroupTurn(t); });
+}
+
 LogicalResult lowerRole(Region &role, Block *to, int64_t registers,
                         ThreadBuilder &t) {
   OpBuilder::InsertionGuard guard(t.b);
@@ -35,6 +74,7 @@ LogicalResult lowerRole(Region &role, Block *to, int64_t registers,
                                    registers > entry
                                        ? NVVM::SetMaxRegisterAction::increase
                                        : NVVM::SetMaxRegisterAction::decrease);
+  passFirstTurn(role, t);
   if (isForOneThread(role)) {
     LogicalResult done = success();
     t.once([&] {
@@ -70,6 +110,14 @@ LogicalResult lowerBoth(RolesOp op, ThreadBuilder &t) {
 LogicalResult act::tile::lowerRoles(Operation *op, ThreadBuilder &t) {
   if (auto roles = dyn_cast<RolesOp>(op))
     return lowerBoth(roles, t);
+  if (isa<AwaitGroupTurnOp>(op)) {
+    awaitGroupTurn(t);
+    return success();
+  }
+  if (isa<PassGroupTurnOp>(op)) {
+    passGroupTurn(t);
+    return success();
+  }
   auto type = cast<SharedType>(op->getOperand(0).getType());
   Value base = t.scalar(op->getOperand(0));
   if (auto init = dyn_cast<MbarrierInitOp>(op)) {

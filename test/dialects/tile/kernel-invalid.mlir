@@ -13,7 +13,7 @@
 // -----
 
 // an unknown key
-// expected-error@+1 {{expected warps, groups, stages, raster, rotated, persistent or roles, got lanes}}
+// expected-error@+1 {{expected warps, groups, stages, raster, rotated, turns, persistent or roles, got lanes}}
 #s = #tile.schedule<lanes = 32>
 
 // -----
@@ -127,6 +127,39 @@ gpu.module @kernels {
   gpu.func @no_grid(%n: index) kernel {
     // expected-error@+1 {{is of a number, but the kernel has no tile.grid in which it counts}}
     %p = tile.program_id x of %n
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @one_group() kernel attributes {tile.schedule = #tile.schedule<groups = 1, stages = 2, roles = {copy = 1}>} {
+    tile.roles compute {
+      // expected-error@+1 {{is for the computing role of two groups of warps or more}}
+      tile.await_group_turn
+    } copy {
+      tile.barrier
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @no_role() kernel attributes {tile.schedule = #tile.schedule<groups = 2, stages = 2>} {
+    // expected-error@+1 {{is for the computing role of two groups of warps or more}}
+    tile.pass_group_turn
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error@+1 {{a schedule has turns, expected groups = 2 or more that take them, and roles = {copy = N}}}
+  gpu.func @turns() kernel attributes {tile.schedule = #tile.schedule<groups = 1, stages = 2, turns, roles = {copy = 1}>} {
     gpu.return
   }
 }

@@ -5,7 +5,7 @@ all checks, in the orders that the seeds draw (default 0).
 
 Products with either order of each operand's dimensions, from views whose ends no block meets;
 computed operands; block widths that are no powers of two; with and without a role that
-copies, and registers for the roles; persistent ones; another tensor that is added; a chain of two products, as in attention, also rotated;
+copies, and registers for the roles; persistent ones; another tensor that is added; a chain of two products, as in attention, also rotated and in turns;
 three products as in its gradient. The same kernels run on the host. Numbers are small integers, so sums are exact in any order."""
 import dataclasses
 import pathlib
@@ -258,6 +258,8 @@ for p in PRODUCTS:
 for schedule in ("groups = 2, stages = 2", "groups = 2, stages = 2, roles = {copy = 1}",
                  "groups = 1, stages = 3, roles = {copy = 4 at 24, compute at 232}",
                  "groups = 2, stages = 2, rotated, roles = {copy = 4 at 24, compute at 240}",
+                 "groups = 2, stages = 2, rotated, turns, roles = {copy = 4 at 24, compute at 240}",
+                 "groups = 2, stages = 1, rotated, turns, roles = {copy = 1}",
                  "groups = 1, stages = 1, rotated, roles = {copy = 1}"):
     ARRAYS = dict.fromkeys("qkv", "bf16")
     arrays = {x: rng.integers(-1, 2, (128 if x == "q" else 256, 64)).astype(np.float64) * (rng.random((1, 64)) < 0.1)
@@ -273,5 +275,5 @@ for schedule in ("groups = 2, stages = 2, roles = {copy = 4 at 24, compute at 24
     want = sum(s.T @ q for s, q in zip(scores, arrays["q"]))
     wrong += run(f"gradient, {schedule}", GRADIENT.format(schedule=schedule), arrays, want.astype(np.float32), "f32", seeds,
                  added=sum(scores) @ arrays["k"])
-print("\n".join(wrong) or f"{len(PRODUCTS) + 8} kernels: the same numbers on the simulator and on the host")
+print("\n".join(wrong) or f"{len(PRODUCTS) + 10} kernels: the same numbers on the simulator and on the host")
 sys.exit(len(wrong) > 0)

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Warp groups that start their products at the same time also wait for them at
+// the same time, and then all compute while the tensor cores have nothing to
+// do. So they take turns: the next group starts when this one has, and finds
+// the tensor cores busy while it computes what follows its last products.
+//
+//     tile.await_group_turn
+//     begin s = a(i) b
+//     begin o += p c(i - 1)
+//     tile.pass_group_turn
+//     wait for s; ...
+#include "passes/tile/Passes.h"
+
+namespace act::tile {
+#define GEN_PASS_DEF_TAKETURNSPASS
+#include "passes/tile/Passes.h.inc"
+} // namespace act::tile
+
+using namespace mlir;
+using namespace act::tile;
+
+namespace {
+
+/// The products that the body starts before it waits for one: two or more are
+/// worth a turn.
+void takeTurns(scf::ForOp loop) {
+  Block &body = *loop.getBody();
+  SmallVector<DotAsyncOp> begun;
+  for (Operation &op : body) {
+    if (isa<DotResultOp>(op))
+      break;
+    if (auto dot = dyn_cast<DotAsyncOp>(op))
+      begun.push_back(dot);
+  }
+  if (begun.size() < 2)
+    return;
+  OpBuilder b(begun.front());
+  AwaitGroupTurnOp::create(b, begun.front().getLoc());
+  b.setInsertionPointAfter(begun.back());
+  PassGroupTurnOp::create(b, begun.back().getLoc());
+}
+
+struct TakeTurns : act::tile::impl::TakeTurnsPassBase<TakeTurns> {
+  void runOnOperation() override {
+    getOperation()->walk([](gpu::GPUFuncOp kernel) {
+      if (!kernel.isKernel() || !getSchedule(kernel).getTurns())
+        return;
+      kernel.walk([&](RolesOp roles) { roles.getCompute().walk(takeTurns); });
+    });
+  }
+};
+
+} // namespace
