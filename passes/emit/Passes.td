@@ -46,6 +46,9 @@ def EmitPass : Pass<"emit", "::mlir::ModuleOp"> {
            "(ten bits of each factor) or bf16x3 (three products of bf16 parts); empty: ieee">,
     Option<"joinLaunches", "join-launches", "bool", "true",
            "for GPUs: merge launches that are independent of each other into one">,
+    Option<"cubin", "cubin", "std::string", "\"auto\"",
+           "for GPUs: whether the artifact also holds a cubin of each kernel, cached like kernels: on, off "
+           "or auto (for sm_90a, if ptxas 13.3 or newer is found)">,
     Option<"drawSchedules", "draw-schedules", "uint64_t", "0",
            "for tests of GPU kernels: a number other than 0 draws rows, warps, stages and the "
            "order of programs, which leave every bit as it is">
