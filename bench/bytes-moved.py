@@ -87,7 +87,7 @@ def main():
             f"--memory-report=format=json file={folder / 'report.json'}" + (f" target={o.target}" if not o.apart else ""),
             "-o", folder / "step.mlir")
         run(tools / "act-opt", folder / "step.mlir", f"--target={o.target}", f"--emit-ptx=dir={folder / 'ptx'} {apart}",
-            f"--emit=file={folder / 'step.act'} {apart}", "-o", "/dev/null")
+            f"--emit=file={folder / 'step.act'} cubin=off {apart}", "-o", "/dev/null")
         step = read_artifact(folder / "step.act")
         if o.apart:  # the report is of the host then
             run(tools / "act-opt", folder / "step.mlir", f"--emit=file={folder / 'host.act'}", "-o", "/dev/null")

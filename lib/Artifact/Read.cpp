@@ -74,6 +74,8 @@ struct Decoder {
                k->threads(),        k->cluster(), k->shared_bytes()};
     decodeAll(k->tensor_maps(), out.tensorMaps);
     out.persistent = k->persistent();
+    out.imageOffset = k->image_offset();
+    out.imageBytes = k->image_bytes();
     return out;
   }
   Parameter decode(const fbs::Parameter *p) {
@@ -182,6 +184,8 @@ static Result<Step> decodeAligned(const uint8_t *data, size_t bytes) {
   step.report = d.decode(s->report());
   if (auto *code = s->code(); code && d.take(code->size()))
     step.code.assign(code->begin(), code->end());
+  if (auto *images = s->images(); images && d.take(images->size()))
+    step.images.assign(images->begin(), images->end());
   if (d.exhausted)
     return Error{"the artifact is damaged: its parts overlap or are misaligned",
                  ""};

@@ -5,6 +5,7 @@
 // nothing of this again.
 #include "act/Artifact/Format.h"
 #include "act/Artifact/Types.h"
+#include "lib/Artifact/ValidateImages.h"
 #include "lib/Artifact/ValidatePlan.h"
 #include <cmath>
 #include <set>
@@ -101,7 +102,7 @@ private:
       if (auto s = shape(k); !s)
         return s;
     }
-    return ok();
+    return validateImages(step);
   }
 
   /// What cuTensorMapEncodeTiled of the CUDA driver takes, so that binding

@@ -83,7 +83,8 @@ static Offset<fbs::Kernel> encode(FlatBufferBuilder &b, const Kernel &k) {
   if (!k.tensorMaps.empty())
     maps = encodeAll<TensorMap, fbs::TensorMap>(b, k.tensorMaps);
   return fbs::CreateKernel(b, symbol, k.grid, k.scratchBytes, k.threads,
-                           k.cluster, k.sharedBytes, maps, k.persistent);
+                           k.cluster, k.sharedBytes, maps, k.persistent,
+                           k.imageOffset, k.imageBytes);
 }
 
 static Offset<fbs::Function> encode(FlatBufferBuilder &b, const Function &f) {
@@ -99,14 +100,16 @@ static Offset<fbs::Function> encode(FlatBufferBuilder &b, const Function &f) {
 Result<std::vector<uint8_t>> artifact::write(const Step &step) {
   if (auto s = validate(step); !s)
     return s.error();
-  // FlatBuffers addresses 2 GiB. The lists are much smaller than the code and
-  // the report, so only these two count.
-  if (step.code.size() + step.report.size() > (size_t{1} << 30))
-    return Error{"the code and the report take " +
-                     std::to_string(step.code.size() + step.report.size()) +
+  // FlatBuffers addresses 2 GiB. The lists are much smaller than the code, the
+  // images and the report, so only these count.
+  const size_t bulk =
+      step.code.size() + step.images.size() + step.report.size();
+  if (bulk > (size_t{1} << 30))
+    return Error{"the code, the images and the report take " +
+                     std::to_string(bulk) +
                      " bytes, an artifact holds at most 2^30",
                  ""};
-  FlatBufferBuilder b(step.code.size() + step.report.size() + 4096);
+  FlatBufferBuilder b(bulk + 4096);
   auto model = b.CreateString(step.model);
   auto device = b.CreateString(step.device);
   auto target = b.CreateString(step.target);
@@ -121,13 +124,18 @@ Result<std::vector<uint8_t>> artifact::write(const Step &step) {
   for (const Kernel &k : step.kernels)
     if (!k.tensorMaps.empty())
       format = formatNumber;
+  Offset<flatbuffers::Vector<uint8_t>> images;
+  if (!step.images.empty()) {
+    b.ForceVectorAlignment(step.images.size(), 1, imageAlignment);
+    images = b.CreateVector(step.images);
+  }
   b.ForceVectorAlignment(step.code.size(), 1, 16);
   auto code = b.CreateVector(step.code);
   b.Finish(fbs::CreateStep(b, format, /*size=*/1, model, device, target,
                            optimizer, step.microBatches, step.vocabulary,
                            step.maxPositions, step.predictsNext, kernels,
                            parameters, states, scalars, functions, report, code,
-                           static_cast<uint8_t>(step.lossAverage)),
+                           static_cast<uint8_t>(step.lossAverage), images),
            fbs::StepIdentifier());
   // The size is known only now; the 1 above made the field exist.
   fbs::GetMutableStep(b.GetBufferPointer())->mutate_size(b.GetSize());

@@ -41,6 +41,19 @@ struct Emit : act::impl::EmitPassBase<Emit> {
     o.joinLaunches = joinLaunches;
     o.schedules = schedules;
     o.drawSchedules = drawSchedules;
+    auto cubins = cubinsNamed(cubin);
+    if (!cubins) {
+      emitError(getOperation()->getLoc())
+          << "unknown cubin '" << cubin << "': expected auto, on or off";
+      return signalPassFailure();
+    }
+    o.cubins = *cubins;
+    if (o.target.empty() && o.cubins == Cubins::On) {
+      emitError(getOperation()->getLoc(),
+                "cubin=on applies to a GPU's kernels: expected a target as "
+                "well, such as --target=sm_90a");
+      return signalPassFailure();
+    }
     if (o.target.empty() && !f32Products.empty()) {
       emitError(getOperation()->getLoc(),
                 "f32-products applies to a GPU's tensor cores: expected a "

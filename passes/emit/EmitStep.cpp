@@ -210,7 +210,8 @@ LogicalResult Emitter::addTarget(const Program &program,
   return success();
 }
 
-/// Joins the kernels' texts to one PTX text, the artifact's code.
+/// Joins the kernels' texts to one PTX text, the artifact's code, and puts
+/// cubins beside it.
 LogicalResult Emitter::gpuCode() {
   SmallVector<tile::PtxKernel> texts;
   for (const tile::CompiledKernel &made : gpu->compiled) {
@@ -235,7 +236,8 @@ LogicalResult Emitter::gpuCode() {
   step.device = "cuda";
   step.target = options.target;
   step.code.assign(joined->begin(), joined->end());
-  return success();
+  return addCubins(step, *gpu, options.cubins, tile::PtxCache(options.cacheDir),
+                   module.getLoc());
 }
 
 /// The whole artifact: functions, code, and the report of the main function.

@@ -4,6 +4,7 @@
 #include "act/Artifact/Step.h"
 #include "act/Report/MemoryReport.h"
 #include "dialects/act/Dialect.h"
+#include "passes/emit/StepCubins.h"
 #include "passes/kernels/Flatten.h"
 #include "passes/tile-to-nvvm/CompileKernels.h"
 
@@ -17,9 +18,10 @@ struct EmitOptions {
   std::string f32Products; ///< on a GPU: ieee, tf32 or bf16x3; empty: ieee
   /// On a GPU: merge independent launches.
   bool joinLaunches = true;
-  std::string schedules; ///< on a GPU: a file, for PlanOptions::schedules
+  std::string schedules;      ///< on a GPU: a file, for PlanOptions::schedules
   uint64_t drawSchedules = 0; ///< on a GPU, for tests: PlanOptions::seed
-  std::string kernelsFile; ///< also write the kernels' linalg here
+  Cubins cubins = Cubins::Auto; ///< on a GPU: of the artifact
+  std::string kernelsFile;      ///< also write the kernels' linalg here
 };
 
 /// Compiles `module`, of any stage, and modifies it: pass a clone.

@@ -137,6 +137,11 @@ LogicalResult GpuLaunches::compile(const GpuOptions &options,
   return apart.empty() ? success() : joinAndCompile();
 }
 
+Location GpuLaunches::locationOf(size_t kernel) const {
+  GroupOp group = launchKernels[kernel].parts[0].first->group;
+  return group.getLoc();
+}
+
 /// On the GPU one launch may do several groups of a layer, and a group may take
 /// several launches.
 void GpuLaunches::count(size_t function, report::MemoryReport &report) const {

@@ -29,6 +29,9 @@ public:
   std::vector<tile::CompiledKernel> compiled;
   std::vector<artifact::Function> functions;
 
+  /// Where the first group of compiled[kernel] stands, for messages.
+  mlir::Location locationOf(size_t kernel) const;
+
   /// Puts the launches on the GPU, and the bytes that they move, into a report
   /// of `placed[function]`.
   void count(size_t function, report::MemoryReport &report) const;

@@ -49,6 +49,9 @@ def EmitPass : Pass<"emit", "::mlir::ModuleOp"> {
     Option<"schedules", "schedules", "std::string", "\"\"",
            "for GPUs: a table of schedules in place of the target's own "
            "(act-to-tile/ScheduleTable.h); nothing is cached">,
+    Option<"cubin", "cubin", "std::string", "\"auto\"",
+           "for GPUs: whether the artifact also holds a cubin of each kernel, cached like kernels: on, off "
+           "or auto (for sm_90a, if ptxas 13.3 or newer is found)">,
     Option<"drawSchedules", "draw-schedules", "uint64_t", "0",
            "for tests of GPU kernels: a number other than 0 draws rows, warps, stages and the "
            "order of programs, which leave every bit as it is">

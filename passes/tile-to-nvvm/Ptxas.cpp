@@ -2,50 +2,16 @@
 #include "passes/tile-to-nvvm/Ptxas.h"
 #include "mlir/IR/Diagnostics.h"
 #include "passes/tile-to-nvvm/EmitPtx.h"
+#include "passes/tile-to-nvvm/FindPtxas.h"
 #include "passes/tile-to-nvvm/PtxCache.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
-#include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
 
 using namespace mlir;
 using namespace act;
 using namespace act::tile;
-
-/// venv/lib/python3.X/site-packages/triton/backends/nvidia/bin/ptxas
-static std::optional<std::string> inWheel(StringRef venv) {
-  std::error_code code;
-  llvm::SmallString<128> lib(venv);
-  llvm::sys::path::append(lib, "lib");
-  for (llvm::sys::fs::directory_iterator it(lib, code), end; it != end && !code;
-       it.increment(code)) {
-    llvm::SmallString<128> path(it->path());
-    llvm::sys::path::append(path, "site-packages", "triton", "backends");
-    llvm::sys::path::append(path, "nvidia", "bin", "ptxas");
-    if (llvm::sys::fs::can_execute(path))
-      return path.str().str();
-  }
-  return std::nullopt;
-}
-
-// An installed toolkit comes before a Python package that happens to have one.
-std::optional<std::string> tile::findPtxas(StringRef venv) {
-  if (auto path = llvm::sys::findProgramByName("ptxas"))
-    return *path;
-  SmallVector<std::string> homes;
-  if (auto home = llvm::sys::Process::GetEnv("CUDA_HOME"))
-    homes.push_back(*home);
-  homes.push_back("/usr/local/cuda");
-  for (StringRef home : homes) {
-    llvm::SmallString<128> path(home);
-    llvm::sys::path::append(path, "bin", "ptxas");
-    if (llvm::sys::fs::can_execute(path))
-      return path.str().str();
-  }
-  return inWheel(venv.empty() ? "build/venv" : venv);
-}
 
 /// The number before the last occurrence of `word`, or 0.
 static int64_t numberBefore(StringRef text, StringRef word) {
@@ -79,19 +45,6 @@ static StringRef badWarning(StringRef text) {
     text = rest;
   }
   return "";
-}
-
-/// Identifies the ptxas binary behind links; empty if that fails.
-static std::string identityOf(StringRef program) {
-  llvm::SmallString<128> path;
-  llvm::sys::fs::file_status status;
-  if (llvm::sys::fs::real_path(program, path) ||
-      llvm::sys::fs::status(path, status))
-    return "";
-  auto time = status.getLastModificationTime().time_since_epoch().count();
-  return (Twine(path) + " " + Twine(status.getSize()) + " " +
-          Twine(int64_t(time)))
-      .str();
 }
 
 /// The key of a cubin; empty, so no cache, if the ptxas cannot be identified.
@@ -177,16 +130,20 @@ static FailureOr<Cubin> runPtxas(StringRef program, StringRef ptx,
 }
 
 FailureOr<Cubin> tile::assemble(StringRef ptx, StringRef chip, Location loc,
-                                const PtxCache &cache, StringRef given) {
-  auto program = given.empty() ? findPtxas() : std::optional(given.str());
-  if (!program)
-    return emitError(loc) << "cannot find ptxas in PATH, CUDA_HOME or Triton's "
-                             "wheel: a cubin needs it";
-  std::string key = keyOf(ptx, chip, *program, cache);
+                                const PtxCache &cache, StringRef ptxas) {
+  std::string program = ptxas.str();
+  if (program.empty()) {
+    auto found = findPtxas();
+    if (!found)
+      return emitError(loc)
+             << "cannot find ptxas, which cubins need, in " << ptxasPlaces;
+    program = found->path;
+  }
+  std::string key = keyOf(ptx, chip, program, cache);
   if (auto entry = cache.findText(key, ".cubin"))
     if (auto cubin = cubinOf(*entry))
       return *cubin;
-  auto cubin = runPtxas(*program, ptx, chip, loc);
+  auto cubin = runPtxas(program, ptx, chip, loc);
   if (succeeded(cubin))
     cache.storeText(key, entryOf(*cubin), ".cubin");
   return cubin;
@@ -194,8 +151,9 @@ FailureOr<Cubin> tile::assemble(StringRef ptx, StringRef chip, Location loc,
 
 FailureOr<Cubin> tile::assembleWithFewSpills(std::string &ptx, StringRef chip,
                                              Location loc,
-                                             const PtxCache &cache) {
-  FailureOr<Cubin> best = assemble(ptx, chip, loc, cache);
+                                             const PtxCache &cache,
+                                             StringRef ptxas) {
+  FailureOr<Cubin> best = assemble(ptx, chip, loc, cache, ptxas);
   if (failed(best))
     return failure();
   // Larger spills mean that the kernel really needs more registers.
@@ -211,7 +169,7 @@ FailureOr<Cubin> tile::assembleWithFewSpills(std::string &ptx, StringRef chip,
     std::string limited = first;
     limited.replace(at, unlimited.size(),
                     ("\n.maxnreg " + Twine(registers) + "\n").str());
-    FailureOr<Cubin> other = assemble(limited, chip, loc, cache);
+    FailureOr<Cubin> other = assemble(limited, chip, loc, cache, ptxas);
     if (failed(other))
       return failure();
     if (other->spilled() < best->spilled()) {

@@ -6,7 +6,6 @@
 #define ACT_PASSES_TILETONVVM_PTXAS_H
 #include "mlir/IR/Location.h"
 #include "mlir/Support/LLVM.h"
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,15 +19,11 @@ struct Cubin {
   int64_t spilled() const { return spillStores + spillLoads; }
 };
 
-/// Searches $PATH, then $CUDA_HOME/bin, /usr/local/cuda/bin and Triton's wheel
-/// in `venv`'s packages (empty: build/venv in the working folder).
-std::optional<std::string> findPtxas(llvm::StringRef venv = "");
-
-/// Assembles one kernel, or finds in the cache what the same ptxas made of the
-/// same text for the same target. ptxas is identified by its file (path, size,
-/// time), so it need not run to print its version. Errors are reported at
-/// `loc`, and so are warnings C75xx (serialised wgmma, ignored setmaxnreg);
-/// failed results are not cached.
+/// Assembles one kernel with `ptxas` (empty: the one of findPtxas), or finds in
+/// the cache what the same ptxas made of the same text for the same target.
+/// ptxas is identified by its file (path, size, time), so it need not run to
+/// print its version. Errors are reported at `loc`, and so are warnings C75xx
+/// (serialised wgmma, ignored setmaxnreg); failed results are not cached.
 mlir::FailureOr<Cubin> assemble(llvm::StringRef ptx, llvm::StringRef chip,
                                 mlir::Location loc, const PtxCache &cache,
                                 llvm::StringRef ptxas = "");
@@ -39,7 +34,8 @@ mlir::FailureOr<Cubin> assemble(llvm::StringRef ptx, llvm::StringRef chip,
 mlir::FailureOr<Cubin> assembleWithFewSpills(std::string &ptx,
                                              llvm::StringRef chip,
                                              mlir::Location loc,
-                                             const PtxCache &cache);
+                                             const PtxCache &cache,
+                                             llvm::StringRef ptxas = "");
 
 /// Parses the output of `ptxas -v` for one kernel.
 void readPtxasReport(llvm::StringRef text, Cubin &cubin);

@@ -112,21 +112,51 @@ Status LoadedStep::allocateHostArena() {
   return ok();
 }
 
+/// Loads images, and the code if a kernel is left without one.
+Status LoadedStep::loadCode() {
+  if (!data.kernels.empty() && data.code.empty())
+    return Error{"the step has kernels but no code", ""};
+  const bool takesImages = executor->info().kind == "cuda";
+  std::string refusal; // of the first image that is not taken
+  bool needsCode = data.kernels.empty() && !data.code.empty();
+  images.resize(data.kernels.size());
+  for (size_t i = 0; i < images.size(); ++i) {
+    const artifact::Kernel &k = data.kernels[i];
+    if (takesImages && k.imageBytes > 0) {
+      auto image = executor->loadModule(data.images.data() + k.imageOffset,
+                                        k.imageBytes, options.allowNative);
+      if (image)
+        images[i] = std::move(*image);
+      else if (refusal.empty())
+        refusal = "; kernel '" + k.symbol +
+                  "' has an image: " + image.error().message;
+    }
+    needsCode |= !images[i];
+  }
+  if (needsCode) {
+    auto m = executor->loadModule(data.code.data(), data.code.size(),
+                                  options.allowNative);
+    if (!m)
+      return Error{m.error().message + refusal, m.error().where};
+    module = std::move(*m);
+  }
+  // Modules have their own copies; a step may have megabytes of code.
+  std::vector<uint8_t>().swap(data.code);
+  std::vector<uint8_t>().swap(data.images);
+  return ok();
+}
+
+Result<runtime::Kernel *> LoadedStep::kernelOf(uint32_t number) {
+  Module &from = images[number] ? *images[number] : *module;
+  return from.kernel(data.kernels[number].symbol);
+}
+
 /// The order matters: launches take addresses of parameters, states, both
 /// arenas and the slots, so those are allocated before the functions are
 /// prepared.
 Status LoadedStep::prepare() {
-  if (!data.code.empty()) {
-    auto m = executor->loadModule(data.code.data(), data.code.size(),
-                                  options.allowNative);
-    if (!m)
-      return m.error();
-    module = std::move(*m);
-    // The module has its own copy; a step may have megabytes of code.
-    std::vector<uint8_t>().swap(data.code);
-  } else if (!data.kernels.empty()) {
-    return Error{"the step has kernels but no code", ""};
-  }
+  if (auto s = loadCode(); !s)
+    return s;
   auto created = executor->createStream();
   if (!created)
     return created.error();
@@ -257,7 +287,7 @@ Status LoadedStep::prepare(const Function &f, Prepared &p) {
     const size_t first = p.arguments.size();
     if (launch.kernel != copyKernel) {
       const artifact::Kernel &k = data.kernels[launch.kernel];
-      auto kernel = module->kernel(k.symbol);
+      auto kernel = kernelOf(launch.kernel);
       if (!kernel)
         return kernel.error();
       l.kernel = *kernel;

@@ -16,6 +16,10 @@
 // memory, copied before or after the run. From the second run on, the launches
 // are one graph if the device supports graphs; only binding changes it.
 //
+// A card runs a kernel from its image if its driver takes that, else from the
+// step's PTX. PTX that no kernel needs is not loaded, since the driver would
+// compile it.
+//
 // Three modes, off by default. The first two check a compiler:
 // - debug: fills the arena with 0xff (NaN in every float type) before a run,
 //   and each buffer of the plan at its death. Reading a value after its
@@ -118,8 +122,10 @@ private:
   LoadedStep(std::shared_ptr<Executor> executor, artifact::Step step,
              const StepOptions &options);
   Status checkMemory() const;
+  Status loadCode();
   Status prepare();
   Status allocateHostArena();
+  Result<Kernel *> kernelOf(uint32_t number);
   Status prepare(const artifact::Function &function, Prepared &prepared);
   Status encode(Prepared &prepared, size_t mapped);
   Result<void *> addressOf(const artifact::Operand &operand);
@@ -150,7 +156,8 @@ private:
   std::shared_ptr<Executor> executor;
   artifact::Step data;
   StepOptions options;
-  std::unique_ptr<Module> module;
+  std::unique_ptr<Module> module; // null if all kernels have images
+  std::vector<std::unique_ptr<Module>> images; // by kernel, or null: `module`
   std::unique_ptr<Stream> stream;
   std::vector<void *> parameters, states;
   bool statesWritten = false;     // else still zero from allocation

@@ -29,7 +29,12 @@ int main(int argc, char **argv) {
   for (int i = 2; i < argc; ++i)
     if (!writeLaunch(folder, argv[i]))
       return 1;
+  act::artifact::Step withImages = act::test::arithmeticStepOfPtx(4, "ptx");
+  act::test::addImage(withImages, 0, "first");
+  act::test::addImage(withImages, 2, "second");
   return act::artifact::writeFile(folder + "Artifact/seed", step) &&
+                 act::artifact::writeFile(folder + "Artifact/images",
+                                          withImages) &&
                  act::safetensors::write(
                      folder + "Safetensors/seed",
                      {{"x", "F32", {2, 3}, values}, {"y", "BF16", {2}, values}},

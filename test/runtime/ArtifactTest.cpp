@@ -3,6 +3,8 @@
 #include "act/File/AtomicFile.h"
 #include "test/runtime/HandMadeSteps.h"
 #include <algorithm>
+#include <cstring>
+#include <elf.h>
 #include <functional>
 #include <gtest/gtest.h>
 
@@ -21,6 +23,14 @@ Step smallStep() {
   s.microBatches = 2;
   s.maxPositions = 7;
   s.predictsNext = false;
+  return s;
+}
+
+// The images have 69 and 70 bytes, the second at offset 80.
+Step stepWithImages() {
+  Step s = test::arithmeticStepOfPtx(4, "ptx");
+  test::addImage(s, 0, "first");
+  test::addImage(s, 2, "second");
   return s;
 }
 
@@ -144,6 +154,100 @@ TEST(Artifact, TensorMapsAreChecked) {
     s.device = "host";
     s.kernels[0].threads = 0;
   });
+}
+
+// An older reader leaves them out and runs the PTX, so the format is the same.
+TEST(Artifact, ImagesStandBesideThePtx) {
+  Step s = stepWithImages();
+  auto bytes = write(s);
+  ASSERT_TRUE(bytes) << bytes.error().str();
+  auto again = read(bytes->data(), bytes->size());
+  ASSERT_TRUE(again) << again.error().str();
+  EXPECT_EQ(*bytes, *write(*again));
+  EXPECT_EQ(again->code, s.code);
+  EXPECT_EQ(again->images, s.images);
+  EXPECT_EQ(again->kernels[1].imageBytes, 0u);
+  EXPECT_EQ(again->kernels[2].imageOffset, s.kernels[2].imageOffset);
+  EXPECT_EQ(again->kernels[2].imageBytes, s.kernels[2].imageBytes);
+}
+
+TEST(Artifact, ImagesAreChecked) {
+  auto says = [](const char *part, const std::function<void(Step &)> &f) {
+    Step s = stepWithImages();
+    f(s);
+    auto status = validate(s);
+    std::string p = status ? "" : status.error().message;
+    EXPECT_NE(p.find(part), std::string::npos) << part << " / " << p;
+  };
+  EXPECT_TRUE(validate(stepWithImages()));
+  says("of a GPU, but the step is for device host", [](Step &s) {
+    s.device = "host";
+    for (Kernel &k : s.kernels)
+      k.threads = 0;
+  });
+  says("without PTX beside it", [](Step &s) { s.code.clear(); });
+  says("an image of 18446744073709551615 bytes at offset 80 of 150",
+       [](Step &s) { s.kernels[2].imageBytes = UINT64_MAX; });
+  says("an image of 70 bytes at offset 81 of 150",
+       [](Step &s) { s.kernels[2].imageOffset = 81; });
+  says("offset 18446744073709551614 of 150",
+       [](Step &s) { s.kernels[2].imageOffset = UINT64_MAX - 1; });
+  says("at offset 64, expected a multiple of 16 from 69 on",
+       [](Step &s) { s.kernels[2].imageOffset = 64; });
+  says("at offset 72, expected a multiple of 16",
+       [](Step &s) { s.kernels[2].imageOffset = 72; });
+  says("is not an ELF file", [](Step &s) { s.images[80] = 0; });
+  says("is not an ELF file", [](Step &s) { s.kernels[2].imageBytes = 63; });
+  says("is not code of a GPU", [](Step &s) { s.images[80 + 18] = 62; });
+  says("is not code of a GPU", [](Step &s) { s.images[80 + 4] = 1; });
+  auto header = [](Step &s, auto change) {
+    Elf64_Ehdr h;
+    std::memcpy(&h, s.images.data() + 80, sizeof h);
+    change(h);
+    std::memcpy(s.images.data() + 80, &h, sizeof h);
+  };
+  says("tables of unknown entries", [&](Step &s) {
+    header(s, [](Elf64_Ehdr &h) { h.e_shnum = 1, h.e_shentsize = 63; });
+  });
+  says("tables of unknown entries",
+       [&](Step &s) { header(s, [](Elf64_Ehdr &h) { h.e_phnum = 1; }); });
+  says("a table outside itself", [&](Step &s) {
+    header(s, [](Elf64_Ehdr &h) {
+      h.e_shnum = 1, h.e_shentsize = 64, h.e_shoff = 7;
+    });
+  });
+  says("a table outside itself", [&](Step &s) {
+    header(s, [](Elf64_Ehdr &h) {
+      h.e_phnum = 2, h.e_phentsize = 56, h.e_phoff = 0;
+    });
+  });
+  says("a table outside itself", [&](Step &s) {
+    header(s, [](Elf64_Ehdr &h) { h.e_phoff = UINT64_MAX; });
+  });
+  // The header read as a section: its entry and program table are the section's
+  // offset and size.
+  says("a section outside itself", [&](Step &s) {
+    header(s, [](Elf64_Ehdr &h) {
+      h.e_shnum = 1, h.e_shentsize = 64, h.e_shoff = 0;
+      h.e_entry = 3, h.e_phoff = 68;
+    });
+  });
+}
+
+TEST(Artifact, NoDamagedImageCrashes) {
+  auto bytes = write(stepWithImages());
+  ASSERT_TRUE(bytes);
+  size_t refused = 0;
+  for (size_t i = 0; i < bytes->size(); ++i)
+    for (uint8_t value : {0x00, 0xff, int((*bytes)[i] + 1) & 255}) {
+      std::vector<uint8_t> b = *bytes;
+      b[i] = value;
+      auto r = read(b.data(), b.size());
+      refused += !r;
+      if (r)
+        EXPECT_TRUE(validate(*r));
+    }
+  EXPECT_GT(refused, bytes->size() / 2);
 }
 
 TEST(Artifact, TruncationIsAnError) {

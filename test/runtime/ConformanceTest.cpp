@@ -655,6 +655,8 @@ TEST_P(Conformance, StepsRun) {
     made = test::arithmeticStepOfPtx(
         blocks, {std::istreambuf_iterator<char>(file), {}});
   }
+  if (kind == "sim") // which runs the PTX beside it
+    test::addImage(made, 1, "of a card");
   auto bytes = artifact::write(made);
   ASSERT_TRUE(bytes) << bytes.error().str();
   actrt_type type{};

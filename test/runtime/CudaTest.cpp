@@ -70,6 +70,8 @@ protected:
     functions.push_back(f);
     return f;
   }
+  float run(const artifact::Step &made);
+  long modulesOfStep = 0; // alive when run() had run the step
   std::vector<actrt_module> modules;
   std::vector<actrt_function> functions;
 };
@@ -219,6 +221,71 @@ TEST_F(Driver_cuda, RepeatedStepsAreGraphs) {
   ASSERT_EQ(actrt_step_run(step, "step"), ACTRT_SUCCESS) << actrt_last_error();
   EXPECT_EQ(other[5], 17);
   EXPECT_EQ(actrt_step_release(step), ACTRT_SUCCESS);
+}
+
+// x = 3 and scale = 2, by the artifact; an element of y.
+float Driver_cuda::run(const artifact::Step &made) {
+  std::vector<float> x(64, 3), y(64);
+  auto bytes = artifact::write(made);
+  EXPECT_TRUE(bytes) << bytes.error().str();
+  actrt_step step = nullptr;
+  EXPECT_EQ(
+      actrt_step_load_memory(device, bytes->data(), bytes->size(), 0, &step),
+      ACTRT_SUCCESS)
+      << actrt_last_error();
+  actrt_type type{};
+  type.dtype = ACTRT_DTYPE_F32;
+  type.rank = 2;
+  type.shape[0] = 4;
+  type.shape[1] = 16;
+  actrt_step_bind(step, "step", ACTRT_INPUT, "x", x.data(), &type);
+  actrt_step_bind(step, "step", ACTRT_OUTPUT, "y", y.data(), &type);
+  actrt_step_set_f64(step, "scale", 2);
+  EXPECT_EQ(actrt_step_run(step, "step"), ACTRT_SUCCESS) << actrt_last_error();
+  modulesOfStep = live(3);
+  EXPECT_EQ(actrt_step_release(step), ACTRT_SUCCESS);
+  return y[5];
+}
+
+// PTX that no kernel needs is not given to the driver, which would refuse this.
+TEST_F(Driver_cuda, StepsRunKernelsOfTheirImages) {
+  artifact::Step step = test::arithmeticStepOfPtx(4, "no text");
+  test::addImage(step, 0, ".entry scale_add(");
+  test::addImage(step, 1, ".entry add(");
+  test::addImage(step, 2, ".entry add(");
+  long before = calls("cuModuleLoadDataEx");
+  EXPECT_EQ(run(step), 17);
+  EXPECT_EQ(calls("cuModuleLoadDataEx"), before + 3);
+  EXPECT_EQ(modulesOfStep, 3);
+  EXPECT_EQ(live(3), 0);
+}
+
+TEST_F(Driver_cuda, KernelsOfRefusedImagesRunFromThePtx) {
+  for (const char *second : {"of another card", ""}) {
+    artifact::Step step = test::arithmeticStepOfPtx(4, text("arithmetic"));
+    test::addImage(step, 0, ".entry scale_add(");
+    if (*second)
+      test::addImage(step, 1, second);
+    test::addImage(step, 2, ".entry add(");
+    EXPECT_EQ(run(step), 17);
+    EXPECT_EQ(modulesOfStep, 3); // two images and the text, which is kept
+    EXPECT_EQ(live(3), 1);
+  }
+}
+
+TEST_F(Driver_cuda, RefusedImagesAreNamedWhereThePtxIsRefusedToo) {
+  artifact::Step step = test::arithmeticStepOfPtx(4, "no text");
+  test::addImage(step, 0, "of another card");
+  auto bytes = artifact::write(step);
+  ASSERT_TRUE(bytes) << bytes.error().str();
+  actrt_step loaded = nullptr;
+  EXPECT_EQ(
+      actrt_step_load_memory(device, bytes->data(), bytes->size(), 0, &loaded),
+      ACTRT_FAILED);
+  std::string message = actrt_last_error();
+  for (const char *part : {"CUDA_ERROR_INVALID_PTX", "kernel 'scale_add'",
+                           "CUDA_ERROR_NO_BINARY_FOR_GPU"})
+    EXPECT_NE(message.find(part), std::string::npos) << message;
 }
 
 TEST(Driver_none, MessageNamesWhatWasLookedFor) {

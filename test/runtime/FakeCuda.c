@@ -20,6 +20,7 @@ enum {
   OUT_OF_MEMORY = 2,
   NO_DEVICE = 100,
   INVALID_CONTEXT = 201,
+  NO_BINARY = 209,
   INVALID_PTX = 218,
   INVALID_HANDLE = 400,
   NOT_FOUND = 500,
@@ -88,6 +89,7 @@ API int cuGetErrorName(int r, const char **name) {
           : r == OUT_OF_MEMORY   ? "CUDA_ERROR_OUT_OF_MEMORY"
           : r == INVALID_CONTEXT ? "CUDA_ERROR_INVALID_CONTEXT"
           : r == INVALID_PTX     ? "CUDA_ERROR_INVALID_PTX"
+          : r == NO_BINARY       ? "CUDA_ERROR_NO_BINARY_FOR_GPU"
                                  : "CUDA_ERROR_FAKE";
   return 0;
 }
@@ -410,7 +412,12 @@ API int cuModuleLoadDataEx(void **out, const void *image, unsigned n,
                            int *options, void **values) {
   NEEDS_CONTEXT();
   const char *text = image;
-  if (strncmp(text, "\177ELF", 4) != 0 && !strstr(text, ".version")) {
+  const int is_elf = strncmp(text, "\177ELF", 4) == 0;
+  if (is_elf && text[4] == 2) /* a whole header, before the text */
+    text += 64;
+  if (is_elf && strstr(text, "another card"))
+    return NO_BINARY;
+  if (!is_elf && !strstr(text, ".version")) {
     char *log = NULL;
     size_t room = 0;
     for (unsigned i = 0; i < n; ++i) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/runtime/HandMadeSteps.h"
+#include "act/Artifact/Format.h"
 #include "act/File/MappedFile.h"
+#include <cstring>
+#include <elf.h>
 
 using namespace act;
 using namespace act::artifact;
@@ -74,6 +77,23 @@ Step test::arithmeticStepOfPtx(int64_t blocks, const std::string &ptx) {
   for (Kernel &k : s.kernels)
     k.threads = 16;
   return s;
+}
+
+void test::addImage(Step &step, size_t kernel, const std::string &text) {
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_machine = 190; // a GPU
+  std::vector<uint8_t> &images = step.images;
+  images.resize((images.size() + imageAlignment - 1) / imageAlignment *
+                imageAlignment);
+  Kernel &k = step.kernels[kernel];
+  k.imageOffset = images.size();
+  k.imageBytes = sizeof header + text.size();
+  auto *bytes = reinterpret_cast<const uint8_t *>(&header);
+  images.insert(images.end(), bytes, bytes + sizeof header);
+  images.insert(images.end(), text.begin(), text.end());
 }
 
 Step test::tileStep(const std::string &ptx) {

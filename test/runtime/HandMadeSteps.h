@@ -26,6 +26,10 @@ artifact::Step arithmeticStep(int64_t blocks = 4,
 /// The same for cuda and sim, on the kernels of ptx/arithmetic.ptx.
 artifact::Step arithmeticStepOfPtx(int64_t blocks, const std::string &ptx);
 
+/// Gives the kernel an image, behind those of the kernels before it: a GPU's
+/// ELF header, and `text`, by which FakeCuda.c knows what to do with it.
+void addImage(artifact::Step &step, size_t kernel, const std::string &text);
+
 /// Function "step" for sm_90: out = the first 8 rows of x's 64 columns, of 16
 /// bits, by a tensor map; on the kernel of ptx/tile-step.ptx. x has 16 rows.
 artifact::Step tileStep(const std::string &ptx);

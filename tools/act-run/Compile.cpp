@@ -49,6 +49,8 @@ Result<artifact::Step> compileModule(const std::string &path,
   emit.mode = options.wants;
   if (options.target != "host")
     emit.target = options.target;
+  if (!StringRef(options.device).starts_with("cuda:"))
+    emit.cubins = Cubins::Off; // a simulator runs PTX
   auto step = emitStep(module, emit);
   if (failed(step))
     return (*parsed)->error("cannot be compiled");

@@ -4,7 +4,8 @@
 //
 // The bytes are a FlatBuffer (lib/Artifact/Step.fbs) with the file identifier
 // "ACTS" and a format number; a reader refuses those it does not know and names
-// them. A file has the first format that can hold the step.
+// them. A file has the first format that can hold the step. Kernels' images
+// need none of their own: a reader that does not know them runs the PTX.
 // `read` trusts nothing: it runs FlatBuffers' verifier, then `validate`, which
 // checks every index, offset, size and enumerator against what it refers to.
 // A Step from `read` can run without further checks. `write` validates too, so
@@ -33,6 +34,7 @@ constexpr uint64_t arenaAlignment = 64;
 /// Of one kernel: parameters have 4 KiB.
 constexpr uint64_t maxTensorMaps = 24;
 constexpr uint64_t tensorMapBytes = 128; // of one, as it is passed
+constexpr uint64_t imageAlignment = 16;
 
 Result<std::vector<uint8_t>> write(const Step &step);
 Result<Step> read(const void *data, size_t bytes);

@@ -23,7 +23,9 @@
 // undefined at entry.
 //
 // A step for cuda runs on sim as well. Its code is PTX (or a cubin, which only
-// cuda runs). A kernel has one 64-bit parameter per argument: the address of
+// cuda runs). Beside the PTX a kernel may have an image, a cubin of that kernel
+// alone: a card that takes the image needs no PTX of the kernel.
+// A kernel has one 64-bit parameter per argument: the address of
 // the argument's first byte, or of a scalar's slot in device memory. Behind
 // these it may have tensor maps, parameters of 128 bytes
 // (`Kernel::tensorMaps`). `grid`, `threads` and `cluster` are the launch's x
@@ -143,6 +145,8 @@ struct Kernel {
   /// cuda: a launch needs no more blocks than run at once; each does the work
   /// of several of the `grid`.
   bool persistent = false;
+  /// cuda: the kernel's image, bytes of Step::images; no bytes: it has none.
+  uint64_t imageOffset = 0, imageBytes = 0;
 };
 /// In place of a kernel's number: the launch copies its first argument to its
 /// second, which has the same size. One is in the arena, the other on the host.
@@ -193,6 +197,8 @@ struct Step {
   std::vector<Function> functions;
   std::string report;        // the memory report as JSON, or empty
   std::vector<uint8_t> code; // host: ELF shared object; cuda: PTX
+  /// cuda: the kernels' images, in the order of the kernels.
+  std::vector<uint8_t> images;
 };
 
 } // namespace act::artifact
