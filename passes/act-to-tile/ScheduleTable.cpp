@@ -34,9 +34,10 @@ static bool fromJSON(const json::Value &value, ProductSchedule &to,
   if (to.together < 1 || to.together > 64)
     return refuse("together", "expected 1 to 64");
   if (block.size() != 2 || block[0] < 1 || block[0] % (64 * to.groups) ||
-      block[1] < 16 || block[1] % 16 || block[1] > 256)
+      block[1] < 16 || block[1] % 16 || block[1] > (to.groups > 2 ? 192 : 256))
     return refuse("block", "expected rows, 64 for each group or a multiple, "
-                           "and up to 256 columns, a multiple of 16");
+                           "and up to 256 columns, a multiple of 16; 192 "
+                           "for three groups");
   to.blockRows = block[0];
   to.blockColumns = block[1];
   return true;

@@ -17,19 +17,9 @@ from actrt import Runtime  # noqa: E402
 
 build, each = pathlib.Path(sys.argv[1]), int((sys.argv[2:] or [1])[0])
 runtime = Runtime(build / "lib/libact_runtime.so", 0, "sim:sm_90a")
-card.RUNS, card.WARM_UP = 1, 0
 failed = ran = 0
 
-
-class Work:
-    parts = {"all": None}
-    part_of = staticmethod(lambda kernel: "all")
-
-
 for p in (search.Product(300, 520, 200, 1), search.Product(520, 264, 136), search.Product(256, 512, 192, 2)):
-    numbers = np.random.default_rng(1)
-    shapes = {"x": (p.rows, p.sum), "w": (p.columns, p.sum), **{f"r{i}": (p.rows, p.columns) for i in range(p.beside)}}
-    inputs = {n: card.bf16(numbers.standard_normal(shape, np.float32)) for n, shape in shapes.items()}
     first = None
     for s in list(search.candidates(p))[::each]:
         with tempfile.TemporaryDirectory() as name:
@@ -42,7 +32,8 @@ for p in (search.Product(300, 520, 200, 1), search.Product(520, 264, 136), searc
             why = done.stderr
             if not why:
                 try:
-                    result = card.times_of_act(Work, runtime, folder / "step.act", inputs)[1]["y"]
+                    with card.Loaded(search.Work(p), runtime, folder / "step.act") as loaded:
+                        result = loaded.results()["y"]
                     first = result if first is None else first
                     why = "" if np.array_equal(result, first) else "other bytes"
                 except RuntimeError as error:
