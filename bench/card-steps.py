@@ -3,14 +3,16 @@
 """A training step on a card: act's beside PyTorch's, in time and in memory.
 
     build/venv/bin/python bench/card-steps.py [--build FOLDER] [--device cuda:0] [--target sm_XX]
-        [--layers 4] [--tokens 4096] [--policies none,selective,layer]
+        [--layers 4 | --model MODEL.json] [--tokens 4096] [--policies none,selective,layer]
+        [--peers eager,checkpointing,compile,liger] [--log FILE]
         [--compile-to FOLDER | --compiled FOLDER] [--kernels 25] [--small]
 
-The model has layers of Llama-3.2-1B's shape and a vocabulary of 32,768; bf16, AdamW, one
-sequence. act's step is compiled with --fuse-attention and each of the policies; PyTorch's
-is transformers' model with SDPA and the fused AdamW, eager, without and with gradient
-checkpointing. All start from the same weights, and take the same tokens: losses are to
-agree within 1 %.
+The model has layers of Llama-3.2-1B's shape and a vocabulary of 32,768, or is the one
+given; bf16, AdamW, one sequence. act's step is compiled with --fuse-attention and each of
+the policies; PyTorch's is transformers' model with SDPA and the fused AdamW: eager,
+without and with gradient checkpointing, compiled by torch.compile, and with Liger's
+kernels where these are installed. All start from the same weights, and take the same
+tokens: losses are to agree within 1 %.
 
 Printed per step: milliseconds from tokens on the host to updated weights, the median of
 the steps; the bytes of parameters, gradients and optimizer (act's AdamW keeps its moments
@@ -19,9 +21,12 @@ them (act's arena as planned, PyTorch's by max_memory_allocated); and for act ea
 time by events beside what it computes and moves at least.
 
 --compile-to only compiles, on a machine without a card; --compiled takes what that
-made, and then needs libact_runtime alone of act. --small is for a simulator's device.
+made, and then needs libact_runtime alone of act. --log keeps results as it goes, and
+leaves out what the file has already. --small is for a simulator's device.
 """
 import argparse
+import concurrent.futures
+import gc
 import json
 import os
 import pathlib
@@ -38,19 +43,22 @@ sys.path.insert(0, str(ROOT / "test/python"))
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from actrt import TIME, Runtime  # noqa: E402
 from card import sees_card  # noqa: E402
+from results import Results  # noqa: E402
 
 STEPS, WARM_UP, RATE = 8, 2, 1e-4
 
 
 def configuration(o):
+    sizes = dict(hidden_size=2048, head_dim=64, num_attention_heads=32, num_key_value_heads=8,
+                 intermediate_size=8192, vocab_size=32768)
+    whole = dict(model_type="llama", num_hidden_layers=o.layers, max_position_embeddings=8192, rms_norm_eps=1e-5,
+                 rope_theta=5e5, hidden_act="silu", tie_word_embeddings=False, torch_dtype="bfloat16", **sizes)
+    if o.model:
+        whole = json.loads(o.model.read_text())
     if o.small:
-        sizes = dict(hidden_size=64, head_dim=32, num_attention_heads=2, num_key_value_heads=1, intermediate_size=128,
-                     vocab_size=64)
-    else:
-        sizes = dict(hidden_size=2048, head_dim=64, num_attention_heads=32, num_key_value_heads=8,
-                     intermediate_size=8192, vocab_size=32768)
-    return dict(model_type="llama", num_hidden_layers=o.layers, max_position_embeddings=8192, rms_norm_eps=1e-5,
-                rope_theta=5e5, hidden_act="silu", tie_word_embeddings=False, torch_dtype="bfloat16", **sizes)
+        whole |= dict(hidden_size=64, head_dim=32, num_attention_heads=2, num_key_value_heads=1, intermediate_size=128,
+                      vocab_size=64, num_hidden_layers=2)
+    return whole
 
 
 def run(*command):
@@ -67,20 +75,31 @@ def compile_all(o, target, folder):
             f"--emit={folder / policy}.act", f"--emit-ptx={folder / policy}", "-o", os.devnull)
 
 
-def weights(step):
-    """As PyTorch's transformers draw them, by parameter."""
-    numbers = np.random.default_rng(1)
-    for name, info in step.parameters.items():
-        shape = info.type.shape[:info.type.rank]
-        yield name, np.ones(shape, np.float32) if len(shape) == 1 else numbers.standard_normal(shape, np.float32) * 0.02
+class Weights:
+    """As PyTorch's transformers draw them, by a parameter's name; the same for all who ask."""
+
+    def __init__(self):
+        self.drawn = {}
+
+    def of(self, shapes):
+        """{name: numbers} for {name: shape}."""
+        def draw(name, shape):
+            if len(shape) == 1:
+                return np.ones(shape, np.float32)
+            numbers = np.random.default_rng(list(name.encode())).standard_normal(shape, np.float32)
+            return np.multiply(numbers, 0.02, out=numbers)
+        missing = {n: tuple(s) for n, s in shapes.items() if n not in self.drawn}
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            self.drawn.update(zip(missing, pool.map(draw, missing, missing.values())))
+        return {n: self.drawn[n] for n in shapes}
 
 
 class Ours:
-    def __init__(self, runtime, folder, policy, tokens, parameters, flags=0):
+    def __init__(self, runtime, folder, policy, tokens, weights, flags=0):
         self.step = runtime.load(folder / f"{policy}.act", flags, initialised=False)
         self.tokens = tokens
-        parameters.update(() if parameters else weights(self.step))
-        for name, value in parameters.items():
+        shapes = {n: info.type.shape[:info.type.rank] for n, info in self.step.parameters.items()}
+        for name, value in weights.of(shapes).items():
             self.step.set_parameter(name, value)
         self.outputs = self.step.bind("step", self.batch(0))
         self.step.set_scalar("lr", RATE)
@@ -106,23 +125,32 @@ class Ours:
 
 
 class Torch:
-    def __init__(self, o, tokens, parameters, checkpointing):
+    NAMES = {"eager": "PyTorch", "checkpointing": "PyTorch, gradient checkpointing",
+             "compile": "PyTorch, torch.compile", "liger": "PyTorch, Liger"}
+
+    def __init__(self, o, tokens, weights, kind):
         import torch
         from transformers import LlamaConfig, LlamaForCausalLM
-        config = {k: v for k, v in configuration(o).items() if k not in ("model_type", "torch_dtype")}
+        if kind == "liger":  # the last one: it changes transformers' classes
+            from liger_kernel.transformers import apply_liger_kernel_to_llama
+            apply_liger_kernel_to_llama()
+        others = "model_type", "torch_dtype", "architectures"
+        config = {k: v for k, v in configuration(o).items() if k not in others}
+        gc.collect()
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
         with torch.device("cuda"):
             self.model = LlamaForCausalLM._from_config(LlamaConfig(**config), attn_implementation="sdpa",
                                                        dtype=torch.bfloat16)
-        if checkpointing:
+        if kind == "checkpointing":
             self.model.gradient_checkpointing_enable()
         self.model.train()
+        own = dict(self.model.named_parameters())
         with torch.no_grad():
-            own = dict(self.model.named_parameters())
-            for name, value in parameters.items():
-                own.pop(name).copy_(torch.from_numpy(value))
-            assert not own, own.keys()
+            for name, value in weights.of({n: p.shape for n, p in own.items()}).items():
+                own[name].copy_(torch.from_numpy(value))
+        if kind == "compile":
+            self.model.compile()
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=RATE, fused=True)
         self.tokens, self.losses = torch.from_numpy(tokens).long(), []
 
@@ -151,7 +179,7 @@ def milliseconds(side):
     return statistics.median([side.one(n) for n in range(WARM_UP + STEPS)][WARM_UP:])
 
 
-def show_kernels(ours, index, count):
+def show_kernels(ours, index, count, results, unit):
     """Where the time of a step goes: the longest kernels."""
     for n in range(3):
         ours.one(n)
@@ -159,6 +187,7 @@ def show_kernels(ours, index, count):
     for _, kernel, taken in ours.step.launches("step"):
         launches, total = sums.get(kernel, (0, 0.0))
         sums[kernel] = launches + 1, total + taken
+    results.add(unit, "done", kernels=sums)
     whole = sum(t for _, t in sums.values())
     print(f"\n{'kernel':<52}{'launches':>9}{'ms':>9}{'of all':>8}{'TFLOP/s':>9}{'GB/s':>7}")
     for kernel, (launches, total) in sorted(sums.items(), key=lambda item: -item[1][1])[:count]:
@@ -174,15 +203,18 @@ def main():
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--target", help="default: the device's own")
     parser.add_argument("--layers", type=int, default=4)
+    parser.add_argument("--model", type=pathlib.Path)
     parser.add_argument("--tokens", type=int, default=4096)
     parser.add_argument("--policies", default="none,selective,layer")
+    parser.add_argument("--peers", default=",".join(Torch.NAMES))
+    parser.add_argument("--log", type=pathlib.Path)
     parser.add_argument("--compile-to", type=pathlib.Path)
     parser.add_argument("--compiled", type=pathlib.Path)
     parser.add_argument("--kernels", type=int, default=25)
     parser.add_argument("--small", action="store_true")
     o = parser.parse_args()
     if o.small:
-        o.tokens, o.layers = 64, 2
+        o.tokens = 64
     if o.compile_to:
         o.compile_to.mkdir(parents=True, exist_ok=True)
         return compile_all(o, o.target or "sm_80", o.compile_to)
@@ -190,40 +222,51 @@ def main():
         runtime = Runtime(o.build / "lib/libact_runtime.so", 0, o.device)
     except RuntimeError as why:
         sys.exit(f"nothing is timed, there is no card: {why}")
-    peers = sees_card(o.device)
-    vocabulary = configuration(o)["vocab_size"]
-    tokens = np.random.default_rng(2).integers(0, vocabulary, (WARM_UP + STEPS, 1, o.tokens), dtype=np.int32)
-    print(f"{o.device}, {o.layers} layers, {o.tokens} tokens")
+    peers = [p for p in o.peers.split(",") if p] if sees_card(o.device) else []
+    config, results, weights = configuration(o), Results(o.log), Weights()
+    tokens = np.random.default_rng(2).integers(0, config["vocab_size"], (WARM_UP + STEPS, 1, o.tokens), dtype=np.int32)
+    name = o.model.stem if o.model else f"{config['num_hidden_layers']} layers"
+    print(f"{o.device}, {name}, {o.tokens} tokens")
     row = "{:<38}{:>12}{:>12}{:>18}{:>18}{:>10}{:>10}"
     print(row.format("", "ms a step", "tokens/s", "kept bytes", "other bytes", "loss 1", f"loss {WARM_UP + STEPS}"))
-    losses = []
+    units = []
 
-    def show(name, side):
+    def show(who, make):
+        unit = f"step {name}: {who}"
+        units.append(unit)
+        if not results.take(unit):
+            return
+        try:
+            side = make()
+        except ImportError as why:
+            print(f"{who} is left out: {why}")
+            return results.add(unit, "skipped", why=str(why))
         taken = milliseconds(side)
         kept, others = side.bytes()
-        losses.append(side.losses)
-        print(row.format(name, f"{taken:.2f}", f"{1e3 * o.tokens / taken:.0f}", f"{kept:,}",
+        results.add(unit, "row", label=f"step {name}", who=who, ms=taken, kept=kept, others=others, losses=side.losses)
+        results.add(unit, "done")
+        print(row.format(who, f"{taken:.2f}", f"{1e3 * o.tokens / taken:.0f}", f"{kept:,}",
                          f"{others:,}", f"{side.losses[0]:.4f}", f"{side.losses[-1]:.4f}"), flush=True)
+        if isinstance(side, Ours):
+            side.step.release()
 
-    with tempfile.TemporaryDirectory() as name:
-        folder = o.compiled or pathlib.Path(name)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = o.compiled or pathlib.Path(temporary)
         if not o.compiled:
             compile_all(o, o.target or runtime.info().target.decode(), folder)
         policies = o.policies.split(",")
-        parameters = {}
         for policy in policies:
-            ours = Ours(runtime, folder, policy, tokens, parameters)
-            show(f"act --remat={policy}", ours)
-            ours.step.release()
-        for checkpointing in (False, True) if peers else ():
-            theirs = Torch(o, tokens, parameters, checkpointing)
-            show("PyTorch" + ", gradient checkpointing" * checkpointing, theirs)
-            del theirs
-        ours = Ours(runtime, folder, policies[0], tokens, parameters, TIME)
-        show_kernels(ours, json.loads((folder / policies[0] / "index.json").read_text()), o.kernels)
+            show(f"act --remat={policy}", lambda: Ours(runtime, folder, policy, tokens, weights))
+        for kind in peers:
+            show(Torch.NAMES[kind], lambda: Torch(o, tokens, weights, kind))
+        if results.take(f"kernels {name}"):
+            ours = Ours(runtime, folder, policies[0], tokens, weights, TIME)
+            show_kernels(ours, json.loads((folder / policies[0] / "index.json").read_text()), o.kernels, results,
+                         f"kernels {name}")
     if not peers:
         print("PyTorch is not beside it: no card, or PyTorch sees none")
-    apart = max(abs(a - b) / b for own in losses for a, b in zip(own, losses[-1]))
+    losses = [line["losses"] for unit in units for line in results.of(unit, "row")]
+    apart = max((abs(a - b) / b for own in losses for a, b in zip(own, losses[-1])), default=0)
     print(f"losses are {100 * apart:.2f} % apart at most")
     return 1 if apart > 0.01 else 0
 

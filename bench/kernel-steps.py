@@ -76,7 +76,7 @@ def step_kernels(build, model, target, folder):
     run(build / "bin/act-import", model, "--batch", 1, "--seq", 4096, "-o", module)
     run(build / "bin/act-opt", module, "--fuse-attention", "--remat=selective", "--optimizer=adamw",
         f"--target={target}", f"--emit-ptx=dir={out} cache-dir=none join-launches=false",
-        f"--emit=file={folder / 'step.act'} cache-dir=none join-launches=false", "-o", "/dev/null")
+        f"--emit=file={folder / 'step.act'} join-launches=false", "-o", "/dev/null")
     step = read_artifact(folder / "step.act")
     launches = collections.Counter(step["kernels"][l.get("kernel", 0)]["symbol"] for l in launches_of(step))
     known = {entry["entry"]: entry for entry in json.loads((out / "index.json").read_text())}
