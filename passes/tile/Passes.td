@@ -263,7 +263,9 @@ def SimplifyMathPass : Pass<"tile-simplify-math", "::mlir::gpu::GPUModuleOp"> {
     - any other exp(x) is 2 to the power x log2(e);
     - a maximum is not -inf if one of its numbers is a sum of products, which are
       assumed to be finite: once `tile-split-masked-loops` has removed a mask, the
-      select that keeps hidden rows from NaN goes too.
+      select that keeps hidden rows from NaN goes too;
+    - x / r, where such a loop sums up x from products, r is repeated along its rows
+      and the quotient is only rounded to 16 bits, is x times (1 / r).
 
     Exponentials must have `fastmath<reassoc,contract,afn>`; others stay. A weight
     then has a relative error of up to 2^-23 |m|, the same for the whole row, where

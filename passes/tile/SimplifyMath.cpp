@@ -7,6 +7,8 @@
 //                    fma, ex2            2 instead of mul, sub and a polynomial
 //     max(s c)       max                 1 instead of mul and max
 //     a b - m        of a product        0 instead of sub: it begins with -m
+//     x / r          after such a loop   mul instead of a division, if it is
+//                                        rounded to 16 bits
 //
 // A row costs little compared to its block, so multiplications move to the row.
 #include "mlir/IR/TypeUtilities.h"
@@ -209,6 +211,35 @@ bool isOrdinary(Value v) {
 }
 
 /// exp and exp2 that may be approximated.
+/// x / row, where x is what a loop of products sums up and the quotient is only
+/// rounded to 16 bits: a division of floats is many instructions, and that of
+/// each row is one. The product with the reciprocal is off by an ulp of f32 at
+/// most, far less than it is rounded by.
+struct DivideOncePerRow : OpRewritePattern<arith::DivFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::DivFOp op,
+                                PatternRewriter &rewriter) const override {
+    auto block = dyn_cast<RankedTensorType>(op.getType());
+    auto loop = op.getLhs().getDefiningOp<scf::ForOp>();
+    SmallVector<Operation *> repeats;
+    Value row = behindRepeats(op.getRhs(), repeats);
+    auto isNarrow = [](Operation *user) {
+      return isa<arith::TruncFOp>(user) &&
+             getElementTypeOrSelf(user->getResult(0)).getIntOrFloatBitWidth() <=
+                 16;
+    };
+    if (!block || !block.getElementType().isF32() || repeats.empty() || !loop ||
+        loop.getBody()->getOps<DotOp>().empty() || op->use_empty() ||
+        !llvm::all_of(op->getUsers(), isNarrow))
+      return failure();
+    Value one = splat(rewriter, op.getLoc(), row.getType(), 1);
+    Value each = arith::DivFOp::create(rewriter, op.getLoc(), one, row);
+    rewriter.replaceOpWithNewOp<arith::MulFOp>(
+        op, op.getLhs(), repeated(each, repeats, rewriter));
+    return success();
+  }
+};
+
 class Exponentials {
 public:
   explicit Exponentials(gpu::GPUFuncOp kernel) : b(kernel.getContext()) {
@@ -310,7 +341,7 @@ struct SimplifyMath : act::tile::impl::SimplifyMathPassBase<SimplifyMath> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<BeginWithRow, ScaleAfterMaximum, ScaleAfterSelect,
-                 NoGuardOfFinite>(&getContext());
+                 DivideOncePerRow, NoGuardOfFinite>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();
     getOperation()->walk(

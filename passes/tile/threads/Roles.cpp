@@ -105,6 +105,14 @@ LogicalResult lowerBoth(RolesOp op, ThreadBuilder &t) {
                    schedule.getComputeRegisters(), t);
 }
 
+/// The op after this one, but for what makes the next ring's memory.
+Operation *nextInit(Operation *op) {
+  do
+    op = op->getNextNode();
+  while (isa_and_nonnull<AllocSharedOp>(op));
+  return op;
+}
+
 } // namespace
 
 LogicalResult act::tile::lowerRoles(Operation *op, ThreadBuilder &t) {
@@ -129,8 +137,8 @@ LogicalResult act::tile::lowerRoles(Operation *op, ThreadBuilder &t) {
         NVVM::MBarrierInitOp::create(t.b, t.loc, at, t.i32(init.getArrivals()),
                                      Value());
       }
-      // The copy engine sees them only behind this fence.
-      if (t.hasTensorCopies)
+      // The copy engine sees them only behind this fence, one for all of them.
+      if (t.hasTensorCopies && !isa_and_nonnull<MbarrierInitOp>(nextInit(op)))
         t.inlinePtx(Type(), "fence.mbarrier_init.release.cluster;", "~{memory}",
                     {});
     });

@@ -265,4 +265,40 @@ gpu.module @kernels {
     tile.store %o, %y[%c0 : 16, %c0 : 16] : !tile.view<16x16xf32>
     gpu.return
   }
+
+  // One division for each row of a sum that is rounded to 16 bits; the one that is stored in f32 stays.
+  // CHECK-LABEL: gpu.func @quotients
+  // CHECK: %[[SUM:.*]]:2 = scf.for
+  // CHECK: %[[EACH:.*]] = arith.divf %{{.*}}, %[[SUM]]#1 : tensor<16xf32>
+  // CHECK: %[[COLUMN:.*]] = tile.expand_dims %[[EACH]]
+  // CHECK: %[[BLOCK:.*]] = tile.broadcast %[[COLUMN]]
+  // CHECK: %[[O:.*]] = arith.mulf %[[SUM]]#0, %[[BLOCK]]
+  // CHECK: arith.truncf %[[O]]
+  // CHECK: arith.divf %{{.*}} : tensor<16x16xf32>
+  // CHECK: gpu.return
+  gpu.func @quotients(%q: !tile.view<16x16xbf16>, %k: !tile.view<64x16xbf16>, %y: !tile.view<16x16xbf16>, %z: !tile.view<16x16xf32>)
+      kernel attributes {tile.grid = array<i64: 1, 1, 1>, tile.schedule = #tile.schedule<warps = 1, stages = 2>} {
+    %c0 = arith.constant 0 : index
+    %c16 = arith.constant 16 : index
+    %c64 = arith.constant 64 : index
+    %zero = arith.constant dense<0.0> : tensor<16x16xf32>
+    %none = arith.constant dense<0.0> : tensor<16xf32>
+    %a = tile.load %q[%c0 : 16, %c0 : 16] : !tile.view<16x16xbf16>
+    %sum, %row = scf.for %j = %c0 to %c64 step %c16 iter_args(%acc = %zero, %r = %none) -> (tensor<16x16xf32>, tensor<16xf32>) {
+      %b = tile.load %k[%j : 16, %c0 : 16] : !tile.view<64x16xbf16>
+      %x = tile.dot %a, %b, %acc : tensor<16x16xbf16>, tensor<16x16xbf16> -> tensor<16x16xf32>
+      %m = tile.reduce max %x axis 1 : tensor<16x16xf32>
+      %n = arith.addf %r, %m : tensor<16xf32>
+      scf.yield %x, %n : tensor<16x16xf32>, tensor<16xf32>
+    }
+    %column = tile.expand_dims %row axis 1 : tensor<16xf32>
+    %rows = tile.broadcast %column : tensor<16x1xf32> -> tensor<16x16xf32>
+    %o = arith.divf %sum, %rows : tensor<16x16xf32>
+    %narrow = arith.truncf %o : tensor<16x16xf32> to tensor<16x16xbf16>
+    tile.store %narrow, %y[%c0 : 16, %c0 : 16] : !tile.view<16x16xbf16>
+    %other = arith.addf %rows, %rows : tensor<16x16xf32>
+    %wide = arith.divf %sum, %other : tensor<16x16xf32>
+    tile.store %wide, %z[%c0 : 16, %c0 : 16] : !tile.view<16x16xf32>
+    gpu.return
+  }
 }

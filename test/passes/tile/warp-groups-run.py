@@ -22,7 +22,7 @@ class Product:
     m: int = 128
     n: int = 128
     k: int = 64  # of a block
-    size: tuple = (200, 264, 152)  # rows, columns, depth
+    size: tuple = (200, 264, 344)  # rows, columns, depth
     element: str = "bf16"
     a_transposed: bool = False
     b_transposed: bool = False
@@ -196,7 +196,6 @@ GRADIENT = """gpu.module @kernels {{
   }}
 }}
 """
-rng = np.random.default_rng(7)
 
 
 def bits(x, element):
@@ -209,71 +208,100 @@ def numbers(array, element):
     return (array.astype(np.uint32) << 16).view(np.float32) if element == "bf16" else array.astype(np.float32)
 
 
-def run(name, source, arrays, want, element, seeds, wgmma=True, added=None):
-    """The devices on which the kernel gave something else than `want`, and what it adds up."""
-    kernel = folder / "kernel.mlir"
-    kernel.write_text(source)
-    args = []
-    for x, array in arrays.items():
-        np.save(folder / f"{x}.npy", bits(array, ARRAYS[x]))
-        args += ["--arg", f"in:{folder / x}.npy"]
-    out = folder / "out.npy"
-    args += ["--arg", f"out:{element}[{want.shape[0]},{want.shape[1]}]:{out}"]
-    if added is not None:
-        args += ["--arg", f"inout:{folder / 'added.npy'}"]
+@dataclasses.dataclass
+class Kernel:
+    name: str
+    source: str
+    arrays: dict  # its inputs' numbers,
+    elements: dict  # and types
+    want: np.ndarray
+    element: str  # of the result
+    wgmma: bool = True
+    added: np.ndarray = None  # what is added to a second result, f32
+
+    def arguments(self, folder):
+        """Files of its inputs, for --arg, and where the results will be."""
+        args = []
+        for x, array in self.arrays.items():
+            np.save(folder / f"{x}.npy", bits(array, self.elements[x]))
+            args.append(f"in:{folder / x}.npy")
+        args.append(f"out:{self.element}[{self.want.shape[0]},{self.want.shape[1]}]:{folder / 'out.npy'}")
+        if self.added is not None:
+            args.append(f"inout:{folder / 'added.npy'}")
+        return args
+
+    def prepare(self, folder):
+        (folder / "out.npy").unlink(missing_ok=True)
+        if self.added is not None:
+            np.save(folder / "added.npy", np.zeros(self.added.shape, np.float32))
+
+    def is_right(self, folder):
+        out = folder / "out.npy"
+        return out.exists() and np.array_equal(numbers(np.load(out), self.element), self.want) and (
+            self.added is None or np.array_equal(np.load(folder / "added.npy"), self.added))
+
+
+def kernels():
+    rng = np.random.default_rng(7)
+    for p in PRODUCTS:
+        source, shapes = text(p)
+        arrays = {x: rng.integers(-2, 3, shape).astype(np.float64) for x, shape in shapes.items()}
+        a, b = (arrays[x].T if t else arrays[x] for x, t in (("a", p.a_transposed), ("b", p.b_transposed)))
+        want = a @ b * 2 ** len(p.computed) + arrays.get("d", 0)
+        out = p.result or p.element
+        yield Kernel(p.name, source, arrays, dict.fromkeys(shapes, p.element), numbers(bits(want, out), out), out, p.wgmma)
+    for schedule in ("groups = 2, stages = 2", "groups = 2, stages = 2, roles = {copy = 1}",
+                     "groups = 1, stages = 3, roles = {copy = 4 at 24, compute at 232}",
+                     "groups = 2, stages = 2, rotated, roles = {copy = 4 at 24, compute at 240}",
+                     "groups = 2, stages = 2, rotated, turns, roles = {copy = 4 at 24, compute at 240}",
+                     "groups = 2, stages = 1, rotated, turns, roles = {copy = 1}",
+                     "groups = 1, stages = 1, rotated, roles = {copy = 1}"):
+        arrays = {x: rng.integers(-1, 2, (128 if x == "q" else 256, 64)).astype(np.float64) * (rng.random((1, 64)) < 0.1)
+                  for x in "qkv"}
+        want = arrays["q"] @ arrays["k"].T @ arrays["v"]
+        yield Kernel(f"chain, {schedule}", CHAIN.format(schedule=schedule), arrays, dict.fromkeys("qkv", "bf16"),
+                     want.astype(np.float32), "bf16")
+    for schedule in ("groups = 2, stages = 2, roles = {copy = 4 at 24, compute at 240}",
+                     "groups = 1, stages = 3, roles = {copy = 1}", "groups = 2, stages = 2"):
+        arrays = {x: rng.integers(-1, 2, shape).astype(np.float64)
+                  for x, shape in (("q", (2, 512, 64)), ("k", (128, 64)), ("r", (2, 512)))}
+        scores = arrays["q"] @ arrays["k"].T + arrays["r"][:, :, None]
+        want = sum(s.T @ q for s, q in zip(scores, arrays["q"]))
+        yield Kernel(f"gradient, {schedule}", GRADIENT.format(schedule=schedule), arrays,
+                     {"q": "bf16", "k": "bf16", "r": "f32"}, want.astype(np.float32), "f32", added=sum(scores) @ arrays["k"])
+
+
+def run(kernel, folder, seeds):
+    """The devices on which the kernel gave something else than it should."""
+    module = folder / "kernel.mlir"
+    module.write_text(kernel.source)
+    args = [x for a in kernel.arguments(folder) for x in ("--arg", a)]
     wrong = []
     for device in [("sim", "--seed", str(s)) for s in seeds] + [("host",)]:
-        out.unlink(missing_ok=True)
-        if added is not None:
-            np.save(folder / "added.npy", np.zeros(added.shape, np.float32))
-        done = subprocess.run(["act-run", "kernel", kernel, "--target", "sm_90a", "--cache-dir", "none", "--json", "--device",
+        kernel.prepare(folder)
+        done = subprocess.run(["act-run", "kernel", module, "--target", "sm_90a", "--cache-dir", "none", "--json", "--device",
                                *device, *args], capture_output=True, text=True)
-        same = done.returncode == 0 and np.array_equal(numbers(np.load(out), element), want)
-        if added is not None:
-            same = same and np.array_equal(np.load(folder / "added.npy"), added)
-        if not same:
-            wrong.append(f"{name}, {' '.join(device)}: {done.stderr[:500] or 'wrong'}")
+        if done.returncode or not kernel.is_right(folder):
+            wrong.append(f"{kernel.name}, {' '.join(device)}: {done.stderr[:500] or 'wrong'}")
     for old in (folder / "ptx").glob("*.ptx"):
         old.unlink()
-    ptx = subprocess.run(["act-opt", kernel, f"--emit-ptx=dir={folder / 'ptx'} target=sm_90a cache-dir=none", "-o", "/dev/null"],
+    ptx = subprocess.run(["act-opt", module, f"--emit-ptx=dir={folder / 'ptx'} target=sm_90a cache-dir=none", "-o", "/dev/null"],
                          capture_output=True, text=True)
     code = "".join(f.read_text() for f in (folder / "ptx").glob("*.ptx"))
-    if ptx.returncode or ("wgmma.mma_async" in code) != wgmma:
-        wrong.append(f"{name}: {'no' if wgmma else 'unexpected'} wgmma {ptx.stderr}")
+    if ptx.returncode or ("wgmma.mma_async" in code) != kernel.wgmma:
+        wrong.append(f"{kernel.name}: {'no' if kernel.wgmma else 'unexpected'} wgmma {ptx.stderr}")
     return wrong
 
 
-folder = pathlib.Path(sys.argv[1])
-folder.mkdir(parents=True, exist_ok=True)
-seeds = [int(s) for s in sys.argv[2:]] or [0]
-wrong = []
-for p in PRODUCTS:
-    source, shapes = text(p)
-    ARRAYS = {x: p.element for x in shapes}
-    arrays = {x: rng.integers(-2, 3, shape).astype(np.float64) for x, shape in shapes.items()}
-    a, b = (arrays[x].T if t else arrays[x] for x, t in (("a", p.a_transposed), ("b", p.b_transposed)))
-    want = a @ b * 2 ** len(p.computed) + arrays.get("d", 0)
-    out = p.result or p.element
-    wrong += run(p.name, source, arrays, numbers(bits(want, out), out), out, seeds, p.wgmma)
-for schedule in ("groups = 2, stages = 2", "groups = 2, stages = 2, roles = {copy = 1}",
-                 "groups = 1, stages = 3, roles = {copy = 4 at 24, compute at 232}",
-                 "groups = 2, stages = 2, rotated, roles = {copy = 4 at 24, compute at 240}",
-                 "groups = 2, stages = 2, rotated, turns, roles = {copy = 4 at 24, compute at 240}",
-                 "groups = 2, stages = 1, rotated, turns, roles = {copy = 1}",
-                 "groups = 1, stages = 1, rotated, roles = {copy = 1}"):
-    ARRAYS = dict.fromkeys("qkv", "bf16")
-    arrays = {x: rng.integers(-1, 2, (128 if x == "q" else 256, 64)).astype(np.float64) * (rng.random((1, 64)) < 0.1)
-              for x in "qkv"}
-    want = arrays["q"] @ arrays["k"].T @ arrays["v"]
-    wrong += run(f"chain, {schedule}", CHAIN.format(schedule=schedule), arrays, want.astype(np.float32), "bf16", seeds)
-for schedule in ("groups = 2, stages = 2, roles = {copy = 4 at 24, compute at 240}", "groups = 1, stages = 3, roles = {copy = 1}",
-                 "groups = 2, stages = 2"):
-    ARRAYS = {"q": "bf16", "k": "bf16", "r": "f32"}
-    arrays = {x: rng.integers(-1, 2, shape).astype(np.float64)
-              for x, shape in (("q", (2, 512, 64)), ("k", (128, 64)), ("r", (2, 512)))}
-    scores = arrays["q"] @ arrays["k"].T + arrays["r"][:, :, None]
-    want = sum(s.T @ q for s, q in zip(scores, arrays["q"]))
-    wrong += run(f"gradient, {schedule}", GRADIENT.format(schedule=schedule), arrays, want.astype(np.float32), "f32", seeds,
-                 added=sum(scores) @ arrays["k"])
-print("\n".join(wrong) or f"{len(PRODUCTS) + 10} kernels: the same numbers on the simulator and on the host")
-sys.exit(len(wrong) > 0)
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    seeds = [int(s) for s in sys.argv[2:]] or [0]
+    all_kernels = list(kernels())
+    wrong = [line for kernel in all_kernels for line in run(kernel, folder, seeds)]
+    print("\n".join(wrong) or f"{len(all_kernels)} kernels: the same numbers on the simulator and on the host")
+    return len(wrong) > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
