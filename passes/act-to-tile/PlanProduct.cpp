@@ -248,6 +248,15 @@ bool isHalf(Value v) {
   return element.isBF16() || element.isF16();
 }
 
+/// Whether an operand says by comparisons which rows are added up, as in the
+/// gradient of an embedding. Most of its blocks are empty and skipped, so such
+/// a sum takes memory's time, which several programs on a multiprocessor hide
+/// better than one of warp groups.
+bool isIndicator(Value operand) {
+  auto op = unshaped(operand).getDefiningOp<linalg::GenericOp>();
+  return op && llvm::any_of(*op.getBody(), llvm::IsaPred<arith::CmpIOp>);
+}
+
 /// Whether warp groups multiply (wgmma). It is a matter of the products alone:
 /// they have the same bits in every kernel.
 bool Product::isForGroups() const {
@@ -256,7 +265,8 @@ bool Product::isForGroups() const {
   return llvm::all_of(nearestProducts(results.stored), [&](Value v) {
     auto op = v.getDefiningOp<linalg::GenericOp>();
     if (!op || !p.computed)
-      return op && llvm::all_of(op.getDpsInputs(), isHalf);
+      return op && llvm::all_of(op.getDpsInputs(), isHalf) &&
+             llvm::none_of(op.getDpsInputs(), isIndicator);
     // A computed operand is rounded to the other one's type.
     return llvm::any_of(op.getDpsInputs(), isHalf) &&
            llvm::all_of(nearestProducts(op.getDpsInputs()), [](Value inner) {
