@@ -274,9 +274,9 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
            << "has " << name
            << ", expected it on a load, a store or an atomic_add";
   static constexpr StringLiteral others[] = {
-      "tile.ops",         "tile.shapes",       "tile.useful_flops",
-      "tile.least_bytes", "tile.shared_bytes", "tile.block_bytes",
-      plannedBytesName};
+      "tile.ops",           "tile.shapes",       "tile.useful_flops",
+      "tile.least_bytes",   "tile.shared_bytes", "tile.block_bytes",
+      "tile.growing_bytes", plannedBytesName};
   if (!isa<gpu::GPUFuncOp>(op) || llvm::is_contained(others, name))
     return success();
   return op->emitOpError() << "has an attribute " << name

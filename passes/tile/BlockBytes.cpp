@@ -104,7 +104,7 @@ Evaluate evaluationOf(Operation *op) {
 class Programs {
 public:
   explicit Programs(gpu::GPUFuncOp kernel) : kernel(kernel) {}
-  std::optional<int64_t> count();
+  std::optional<BlockBytes> count();
 
 private:
   struct Dimension {
@@ -425,29 +425,35 @@ LogicalResult Programs::runLoop(const Step &loop, Sink sink) {
 
 /// Goes through the grid. `seen` is cleared for each program, since programs
 /// share nothing: an operand that two of them read is counted twice.
-std::optional<int64_t> Programs::count() {
+std::optional<BlockBytes> Programs::count() {
   auto given = kernel->getAttrOfType<DenseI64ArrayAttr>(gridName);
   std::vector<Step> steps;
   if (!given || !kernel.getBody().hasOneBlock() ||
       failed(prepare(kernel.getBody().front(), steps)))
     return std::nullopt;
   llvm::copy(given.asArrayRef(), grid.begin());
-  int64_t sum = 0;
+  BlockBytes bytes;
+  bool isFirst = true;
   llvm::DenseSet<size_t> seen;
   for (program[2] = 0; program[2] < grid[2]; ++program[2])
     for (program[1] = 0; program[1] < grid[1]; ++program[1])
       for (program[0] = 0; program[0] < grid[0]; ++program[0]) {
         seen.clear();
+        int64_t own = 0;
         auto add = [&](const Access &a) {
           // DenseSet reserves two keys.
           size_t key = llvm::hash_combine_range(a.where.begin(), a.where.end());
           if (seen.insert(key >> 2).second)
-            sum += a.bytes;
+            own += a.bytes;
         };
         if (failed(run(steps, add)))
           return std::nullopt;
+        bytes.all += own;
+        if (std::exchange(isFirst, false))
+          bytes.first = own;
+        bytes.last = own;
       }
-  return sum;
+  return bytes;
 }
 
 struct CountBlockBytes
@@ -456,13 +462,16 @@ struct CountBlockBytes
     Builder b(&getContext());
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
       if (kernel.isKernel())
-        if (auto bytes = blockBytes(kernel))
-          kernel->setAttr(blockBytesName, b.getI64IntegerAttr(*bytes));
+        if (auto bytes = blockBytes(kernel)) {
+          kernel->setAttr(blockBytesName, b.getI64IntegerAttr(bytes->all));
+          if (2 * bytes->last >= 3 * bytes->first && bytes->first > 0)
+            kernel->setAttr(growingBytesName, b.getUnitAttr());
+        }
   }
 };
 
 } // namespace
 
-std::optional<int64_t> act::tile::blockBytes(gpu::GPUFuncOp kernel) {
+std::optional<BlockBytes> act::tile::blockBytes(gpu::GPUFuncOp kernel) {
   return Programs(kernel).count();
 }

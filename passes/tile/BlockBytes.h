@@ -16,11 +16,18 @@
 namespace act::tile {
 /// The kernel's attribute that --tile-count-block-bytes sets.
 inline constexpr llvm::StringLiteral blockBytesName = "tile.block_bytes";
+/// Set as well if the last program has half as many again as the first, or
+/// more, for --tile-longest-first.
+inline constexpr llvm::StringLiteral growingBytesName = "tile.growing_bytes";
 
-/// The sum over all programs; nothing if values in memory decide which blocks
+struct BlockBytes {
+  int64_t all = 0, first = 0, last = 0; // of programs
+};
+
+/// The sum over all programs, and those of two; nothing if values in memory decide which blocks
 /// are read, or the launch how many programs there are. A gather, like an
 /// atomic addition, counts as many elements as it has, plus its indices. Must
 /// run before --tile-stage-loads, which reads ahead.
-std::optional<int64_t> blockBytes(mlir::gpu::GPUFuncOp kernel);
+std::optional<BlockBytes> blockBytes(mlir::gpu::GPUFuncOp kernel);
 } // namespace act::tile
 #endif

@@ -322,6 +322,30 @@ def CountBlockBytesPass : Pass<"tile-count-block-bytes", "::mlir::gpu::GPUModule
   let dependentDialects = ["::act::tile::TileDialect"];
 }
 
+def LongestFirstPass : Pass<"tile-longest-first", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "starts the programs with the most work first";
+  let description = [{
+    For kernels that `tile-count-block-bytes` has marked (`tile.growing_bytes`), as
+    causal attention, whose later rows see more: a card starts programs in the order
+    of their numbers, and those that start last should be short. The programs' numbers
+    are reversed. Programs that wait for each other keep theirs.
+
+    Before:
+    ```mlir
+    %pid_x = tile.program_id x
+    %0 = arith.muli %pid_x, %c64 : index
+    ```
+    After `--tile-longest-first`:
+    ```mlir
+    %pid_x = tile.program_id x
+    %c7 = arith.constant 7 : index
+    %0 = arith.subi %c7, %pid_x : index
+    %1 = arith.muli %0, %c64 : index
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def SkipEmptyDotsPass : Pass<"tile-skip-empty-dots", "::mlir::gpu::GPUModuleOp"> {
   let summary = "skips dots of blocks that a comparison with memory makes zero";
   let description = [{

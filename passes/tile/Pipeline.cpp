@@ -35,6 +35,7 @@ void tile::buildTilePipeline(OpPassManager &pm, const TileOptions &options) {
   pm.addPass(createTransposeDotsPass());
   // Count before dots are skipped at run time, depending on memory.
   pm.addPass(createCountBlockBytesPass());
+  pm.addPass(createLongestFirstPass());
   pm.addPass(createSkipEmptyDotsPass());
   pm.addPass(createSelectInstructionsPass({options.chip}));
   pm.addPass(createAssignLayoutsPass());
