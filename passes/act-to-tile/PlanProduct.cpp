@@ -223,10 +223,15 @@ void Product::planWide(int64_t others) {
               ? options.schedules->nearest(
                     {rows * others, columns, sumOf(op), beside})
               : nullptr) {
+    // A smaller product takes less, with as many groups as can share it.
     grid.blocks[p.rows] = block(rows, found->blockRows, 64);
     grid.blocks[p.columns] = block(columns, found->blockColumns, 16);
-    if (grid.blocks[p.rows] == found->blockRows)
-      grid.groups = found->groups;
+    grid.groups = found->groups;
+    while (grid.blocks[p.rows] % (grid.groups * ScheduleAttr::groupRows))
+      --grid.groups;
+    if (!ScheduleTable::hasRegisters(grid.blocks[p.rows],
+                                     grid.blocks[p.columns], grid.groups))
+      grid.blocks[p.rows] = grid.groups * ScheduleAttr::groupRows;
     if (p.columns == int(shape.size()) - 1)
       grid.rowsTogether = found->together;
     return;

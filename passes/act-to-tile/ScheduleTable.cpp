@@ -34,10 +34,11 @@ static bool fromJSON(const json::Value &value, ProductSchedule &to,
   if (to.together < 1 || to.together > 64)
     return refuse("together", "expected 1 to 64");
   if (block.size() != 2 || block[0] < 1 || block[0] % (64 * to.groups) ||
-      block[1] < 16 || block[1] % 16 || block[1] > (to.groups > 2 ? 192 : 256))
+      block[1] < 16 || block[1] % 16 || block[1] > 256 ||
+      !ScheduleTable::hasRegisters(block[0], block[1], to.groups))
     return refuse("block", "expected rows, 64 for each group or a multiple, "
-                           "and up to 256 columns, a multiple of 16; 192 "
-                           "for three groups");
+                           "and up to 256 columns, a multiple of 16, that its "
+                           "threads have registers for");
   to.blockRows = block[0];
   to.blockColumns = block[1];
   return true;
@@ -82,7 +83,8 @@ act::tile::schedulesFor(const Target &target, llvm::StringRef file) {
   static std::mutex mutex;
   static llvm::StringMap<ScheduleTable> tables; // by file, or by target
   std::lock_guard<std::mutex> lock(mutex);
-  llvm::StringRef name = file.empty() ? llvm::StringRef(target.name) : file;
+  const std::string name = (file.empty() ? "target " + std::string(target.name)
+                                         : "file " + file.str());
   if (auto known = tables.find(name); known != tables.end())
     return &known->second;
   std::unique_ptr<llvm::MemoryBuffer> read;

@@ -39,6 +39,13 @@ class ScheduleTable {
 public:
   static llvm::Expected<ScheduleTable> parse(llvm::StringRef json);
 
+  /// Whether a thread has registers for its part of such a block: of its own
+  /// 240, but with three groups of the 128 that it begins with, which ptxas
+  /// takes for the limit of one instruction (C7602).
+  static bool hasRegisters(int64_t rows, int64_t columns, int64_t groups) {
+    return rows / groups * columns / 128 <= (groups > 2 ? 104 : 216);
+  }
+
   /// The schedule of the listed product that is nearest: as much is read beside
   /// the sum, or else the next more that is listed, and the sizes differ by the
   /// smallest factor, all three multiplied. Null if that is more than 8.

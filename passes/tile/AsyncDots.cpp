@@ -180,7 +180,7 @@ void loadAfter(scf::ForOp loop) {
   auto mayWrite = [](Operation &op) {
     return op
         .walk([](Operation *inside) {
-          return isa<StoreOp, AtomicAddOp, WaitTurnOp>(inside)
+          return isa<StoreOp, AtomicAddOp, WaitTurnOp, PassTurnOp>(inside)
                      ? WalkResult::interrupt()
                      : WalkResult::advance();
         })

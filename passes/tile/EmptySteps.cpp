@@ -96,8 +96,10 @@ bool Steps::find() {
       break;
   // The loop's results are those of the branch, and it does nothing else.
   Operation *end = loop.getBody()->getTerminator();
-  if (together < fewestSteps ||
+  // An iteration without the branch leaves them alone.
+  if (together < fewestSteps || when.getElseRegion().empty() ||
       end->getOperands() != ValueRange(when.getResults()) ||
+      when.elseYield().getOperands() != ValueRange(loop.getRegionIterArgs()) ||
       !addSlice(test.getOperand(0)))
     return false;
   for (Operation &op : loop.getBody()->without_terminator())

@@ -26,13 +26,20 @@ Value act::tile::rasterNumber(Value number, gpu::GPUFuncOp kernel,
     Value all = arith::MulIOp::create(b, loc, outer, constant(count));
     return arith::AddIOp::create(b, loc, all, inner);
   };
+  // The rows are those of a plane.
+  Value before;
+  if (const int64_t plane = grid[0] * grid[1]; grid.size() > 2 && grid[2] > 1) {
+    before = counted(div(number, constant(plane)), plane, constant(0));
+    number = rem(number, constant(plane));
+  }
   Value group = constant(together * columns), within = rem(number, group);
   Value first = counted(div(number, group), together, constant(0));
   Value rows = arith::SubIOp::create(
       b, loc, constant(grid[0] * grid[1] / columns), first);
   rows = arith::MinUIOp::create(b, loc, rows, constant(together));
   Value row = arith::AddIOp::create(b, loc, first, rem(within, rows));
-  return counted(row, columns, div(within, rows));
+  Value own = counted(row, columns, div(within, rows));
+  return before ? Value(arith::AddIOp::create(b, loc, before, own)) : own;
 }
 
 Value act::tile::positionOf(Value number, GridAxis axis, ArrayRef<int64_t> grid,

@@ -210,11 +210,10 @@ bool isOrdinary(Value v) {
          isOrdinary(op->getOperand(0));
 }
 
-/// exp and exp2 that may be approximated.
 /// x / row, where x is what a loop of products sums up and the quotient is only
 /// rounded to 16 bits: a division of floats is many instructions, and that of
-/// each row is one. The product with the reciprocal is off by an ulp of f32 at
-/// most, far less than it is rounded by.
+/// each row is one. The product with the reciprocal is off by one and a half
+/// ulp of f32, far less than it is rounded by.
 struct DivideOncePerRow : OpRewritePattern<arith::DivFOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(arith::DivFOp op,
@@ -240,6 +239,7 @@ struct DivideOncePerRow : OpRewritePattern<arith::DivFOp> {
   }
 };
 
+/// exp and exp2 that may be approximated.
 class Exponentials {
 public:
   explicit Exponentials(gpu::GPUFuncOp kernel) : b(kernel.getContext()) {

@@ -129,9 +129,10 @@ SmallVector<Operation *> onlyFor(DotOp dot) {
   for (Operation *op = dot->getPrevNode(); op; op = op->getPrevNode()) {
     bool reads = hasSingleEffect<MemoryEffects::Read>(op);
     if (isMemoryEffectFree(op) || (reads && !written)) {
-      if (!op->use_empty() && llvm::all_of(op->getUsers(), [&](Operation *u) {
-            return taken.contains(u);
-          })) {
+      // The other branch hands on the sum so far.
+      if (op != dot.getAcc().getDefiningOp() && !op->use_empty() &&
+          llvm::all_of(op->getUsers(),
+                       [&](Operation *u) { return taken.contains(u); })) {
         taken.insert(op);
         ops.push_back(op);
       }

@@ -40,6 +40,28 @@ Value sumOf(StoreOp store, int64_t warps) {
   return sum && *sum == distributed(type) ? conversion.getInput() : Value();
 }
 
+/// Whether the kernel may need the stored numbers while it runs: it reads that
+/// memory behind the store, or passes a turn to a program that does. Nothing
+/// orders what the copy engine writes before that.
+bool isNeededLater(StoreOp store, gpu::GPUFuncOp kernel) {
+  Value memory = memoryOf(store.getView());
+  return kernel
+      .walk([&](Operation *op) {
+        auto load = dyn_cast<LoadOp>(op);
+        if (!isa<PassTurnOp>(op) &&
+            (!load || memoryOf(load.getView()) != memory))
+          return WalkResult::advance();
+        for (Operation *own = store; own != kernel; own = own->getParentOp())
+          if (Operation *other = own->getBlock()->findAncestorOpInBlock(*op)) {
+            const bool isBehind = other == own ? isa<LoopLikeOpInterface>(own)
+                                               : own->isBeforeInBlock(other);
+            return isBehind ? WalkResult::interrupt() : WalkResult::advance();
+          }
+        return WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 /// Memory of the same type in the block that holds the store, or a new one.
 /// Stores take turns with its pieces.
 Value memoryFor(StoreOp store, SharedType type, SmallVectorImpl<Value> &all) {
@@ -93,7 +115,8 @@ struct StageStores : act::tile::impl::StageStoresPassBase<StageStores> {
       SmallVector<Value> memories;
       kernel.walk([&](StoreOp store) { stores.push_back(store); });
       for (StoreOp store : stores)
-        if (Value sum = sumOf(store, schedule.getWarps()))
+        if (Value sum = sumOf(store, schedule.getWarps());
+            sum && !isNeededLater(store, kernel))
           stage(store, sum, schedule.getWarps(), memories);
     });
   }

@@ -10,6 +10,7 @@
 //     begin o += p c(i - 1)
 //     tile.pass_group_turn
 //     wait for s; ...
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/tile/Passes.h"
 
 namespace act::tile {
@@ -22,6 +23,15 @@ using namespace act::tile;
 
 namespace {
 
+/// Whether a group can do it while the others wait for their turns: there may
+/// be no barrier of all of them in it.
+bool isForGroup(Operation &op) {
+  return isa<DotAsyncOp, BeginDotOp, MbarrierWaitOp, SharedViewOp, ToSharedOp,
+             FenceSharedOp, arith::ConstantOp>(op) ||
+         (isMemoryEffectFree(&op) && !op.getNumRegions() &&
+          !touchesBlocks(&op));
+}
+
 /// The products that the body starts before it waits for one: two or more are
 /// worth a turn.
 void takeTurns(scf::ForOp loop) {
@@ -33,7 +43,10 @@ void takeTurns(scf::ForOp loop) {
     if (auto dot = dyn_cast<DotAsyncOp>(op))
       begun.push_back(dot);
   }
-  if (begun.size() < 2)
+  if (begun.size() < 2 ||
+      !llvm::all_of(llvm::make_range(begun.front()->getIterator(),
+                                     begun.back()->getIterator()),
+                    isForGroup))
     return;
   OpBuilder b(begun.front());
   AwaitGroupTurnOp::create(b, begun.front().getLoc());

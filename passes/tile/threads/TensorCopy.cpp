@@ -171,9 +171,17 @@ LogicalResult act::tile::lowerTensorStore(StoreTensorOp op, ThreadBuilder &t) {
   Value firstRow = t.mul(t.warp, rows);
   int64_t number = 0;
   // Of an odd number of pieces, the last one is in the first one's place, when
-  // the next store begins.
-  const bool isOdd = block.getDimSize(0) / (rows * t.warps) *
-                     (block.getDimSize(1) / columns) % pieces;
+  // the next store by this memory begins.
+  const bool isOdd =
+      llvm::any_of(op.getShared().getUsers(), [&](Operation *user) {
+        auto other = dyn_cast<StoreTensorOp>(user);
+        if (!other)
+          return false;
+        auto stored = cast<RankedTensorType>(other.getValue().getType());
+        return stored.getDimSize(0) / (rows * t.warps) *
+                   (stored.getDimSize(1) / columns) % pieces !=
+               0;
+      });
   for (int64_t r = 0; r < block.getDimSize(0); r += rows * t.warps)
     for (int64_t c = 0; c < block.getDimSize(1); c += columns, ++number) {
       // The piece was stored before the last one.

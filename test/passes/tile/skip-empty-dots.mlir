@@ -3,6 +3,8 @@
 // RUN: sed 's/256/2048/g' %s | act-opt --pass-pipeline='builtin.module(gpu.module(tile-skip-empty-dots))' | FileCheck %s --check-prefix=STEPS
 // RUN: sed 's/256/4096/g' %s | act-opt --pass-pipeline='builtin.module(gpu.module(tile-skip-empty-dots))' | FileCheck %s --check-prefix=TWICE
 // RUN: sed 's/256/2144/g' %s | act-opt --pass-pipeline='builtin.module(gpu.module(tile-skip-empty-dots))' | FileCheck %s --check-prefix=ODD
+// RUN: sed 's/256/2048/g; s/\(.icked, .g,\) .acc/\1 %zeros/' %s | act-opt --pass-pipeline='builtin.module(gpu.module(tile-skip-empty-dots))' | FileCheck %s --check-prefix=ODD
+// RUN: sed 's/256/2048/g; s/^ *\(.next = tile.dot .icked, .g,\) .acc/%half = arith.addf %acc, %acc : tensor<64x16xf32>\n\1 %half/' %s | act-opt --pass-pipeline='builtin.module(gpu.module(tile-skip-empty-dots))' | FileCheck %s --check-prefix=ODD
 //
 // Many steps are tested at once: a bit for each of 64.
 // STEPS-LABEL: gpu.func @table
@@ -25,7 +27,8 @@
 // STEPS-LABEL: gpu.func @kept
 // STEPS-NOT: math.ctpop
 
-// 128 steps are two times 64; 67 have no divisor between 16 and 64.
+// 128 steps are two times 64; 67 have no divisor between 16 and 64. A step that changes the
+// sum without the dot cannot be left out.
 // TWICE-LABEL: gpu.func @table
 // TWICE: scf.for %[[FROM:.*]] = %{{.*}} to %c4096{{[_0-9]*}} step %c2048
 // TWICE: tile.load %{{.*}}[%[[FROM]] : 2048]

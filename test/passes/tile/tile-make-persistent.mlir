@@ -3,6 +3,7 @@
 // RUN: act-opt %t/copy.mlir --tile-make-persistent | FileCheck %s --check-prefix=AFTER --match-full-lines
 // RUN: sed 's/, persistent//' %t/copy.mlir | act-opt --tile-make-persistent | FileCheck %s --check-prefix=NOT
 // RUN: act-opt %t/stores.mlir --tile-make-persistent | FileCheck %s --check-prefix=STORES
+// RUN: sed 's/4, 4, 1>/4, 4, 3>/' %t/stores.mlir | act-opt --tile-make-persistent | FileCheck %s --check-prefix=PLANES
 // RUN: sed 's/tile.grid = array<i64: 5, 1, 1>, //' %t/copy.mlir | not act-opt --tile-make-persistent 2>&1 | FileCheck %s --check-prefix=GRID
 // RUN: not act-opt %t/ticket.mlir --tile-make-persistent 2>&1 | FileCheck %s --check-prefix=TICKET
 
@@ -61,6 +62,13 @@ gpu.module @kernels {
 // STORES-NEXT: }
 // STORES-NEXT: tile.wait_stores %[[M]]
 // STORES-NEXT: gpu.return
+
+// A raster is of a plane.
+// PLANES: scf.for %[[N:.*]] = %{{.*}} to %c48
+// PLANES: arith.divui %[[N]], %c16
+// PLANES: %[[IN:.*]] = arith.remui %[[N]], %c16
+// PLANES: arith.remui %[[IN]]
+// PLANES: tile.program_id x of
 
 //--- ticket.mlir
 gpu.module @kernels {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: act-opt %s --tile-stage-stores=target=sm_90a | FileCheck %s --check-prefix=AFTER --match-full-lines
 // RUN: act-opt %s --tile-stage-stores=target=sm_90a | FileCheck %s --check-prefix=BOTH
+// RUN: sed 's/^    gpu.return/    %later = tile.load %arg2[%c0 : 64, %c0 : 64] : !tile.view<64x64xbf16> -> tensor<64x64xbf16, #layout3>\n&/' %s | act-opt --tile-stage-stores=target=sm_90a | FileCheck %s --check-prefix=READ
 // RUN: act-opt %s --tile-stage-stores=target=sm_80 | FileCheck %s --check-prefix=SAME
 
 // The manual's example.
@@ -35,6 +36,13 @@ gpu.module @kernels {
 // AFTER: %4 = tile.alloc_shared : !tile.shared<4x2x16x64xbf16, #shared128>
 // AFTER-NEXT: tile.store_tensor %3, %arg2[%c0 : 64, %c0 : 64] by %4 : tensor<64x64xbf16, #layout>, !tile.view<64x64xbf16>, !tile.shared<4x2x16x64xbf16, #shared128>
 // AFTER-NEXT: tile.wait_stores %4 : !tile.shared<4x2x16x64xbf16, #shared128>
+
+// A store that the kernel reads later stays, too: nothing orders the copy engine's writes before that.
+// READ: gpu.func @product
+// READ: tile.store %{{.*}}, %arg2
+// READ-LABEL: gpu.func @two_results
+// READ: tile.store %{{.*}}, %arg2
+// READ: tile.store_tensor %{{.*}}, %arg3
 
 // Without a copy engine stores stay as they are.
 // SAME: tile.store %

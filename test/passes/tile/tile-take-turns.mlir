@@ -2,6 +2,7 @@
 // RUN: act-opt %s --tile-take-turns | FileCheck %s --check-prefix=AFTER --match-full-lines
 // RUN: sed 's/, turns//' %s | act-opt --tile-take-turns | FileCheck %s --check-prefix=NOT
 // RUN: act-opt %s --tile-take-turns --tile-lower-to-threads=target=sm_90a | FileCheck %s --check-prefix=THREADS
+// RUN: sed 's/^ *%5 = tile.dot_async/tile.barrier\n&/' %s | act-opt --tile-take-turns | FileCheck %s --check-prefix=NOT
 // RUN: sed '/%5 = /d; /%7 = /d' %s | act-opt --tile-take-turns | FileCheck %s --check-prefix=NOT
 
 // The manual's example.
@@ -36,7 +37,7 @@ gpu.module @kernels {
 // AFTER-NEXT: tile.pass_group_turn
 // AFTER-NEXT: %6 = tile.dot_result %4 : !tile.pending<tensor<128x64xf32, #layout>>
 
-// A schedule without turns, and a single product.
+// A schedule without turns, products with a barrier of all groups between them, and a single product.
 // NOT: tile.dot_async
 // NOT-NOT: group_turn
 

@@ -197,6 +197,35 @@ GRADIENT = """gpu.module @kernels {{
 }}
 """
 
+# Two results of different widths, stored one after the other by way of the same memory, by persistent programs.
+WIDTHS = """gpu.module @kernels {{
+  gpu.func @widths(%a: !tile.view<512x64xbf16>, %b: !tile.view<64x192xbf16>, %o: !tile.view<512x192xbf16>)
+      kernel attributes {{tile.grid = array<i64: 4, 1, 1>, tile.schedule = #tile.schedule<{schedule}>}} {{
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %c64 = arith.constant 64 : index
+    %c128 = arith.constant 128 : index
+    %narrow = arith.constant dense<0.0> : tensor<128x64xf32>
+    %wide = arith.constant dense<0.0> : tensor<128x128xf32>
+    %p = tile.program_id x
+    %i = arith.muli %p, %c128 : index
+    %s, %t = scf.for %k = %c0 to %c64 step %c32 iter_args(%x = %narrow, %y = %wide) -> (tensor<128x64xf32>, tensor<128x128xf32>) {{
+      %A = tile.load %a[%i : 128, %k : 32] : !tile.view<512x64xbf16>
+      %B = tile.load %b[%k : 32, %c0 : 64] : !tile.view<64x192xbf16>
+      %C = tile.load %b[%k : 32, %c64 : 128] : !tile.view<64x192xbf16>
+      %u = tile.dot %A, %B, %x : tensor<128x32xbf16>, tensor<32x64xbf16> -> tensor<128x64xf32>
+      %v = tile.dot %A, %C, %y : tensor<128x32xbf16>, tensor<32x128xbf16> -> tensor<128x128xf32>
+      scf.yield %u, %v : tensor<128x64xf32>, tensor<128x128xf32>
+    }}
+    %m = arith.truncf %s : tensor<128x64xf32> to tensor<128x64xbf16>
+    tile.store %m, %o[%i : 128, %c0 : 64] : !tile.view<512x192xbf16>
+    %n = arith.truncf %t : tensor<128x128xf32> to tensor<128x128xbf16>
+    tile.store %n, %o[%i : 128, %c64 : 128] : !tile.view<512x192xbf16>
+    gpu.return
+  }}
+}}
+"""
+
 
 def bits(x, element):
     if element == "bf16":
@@ -261,6 +290,11 @@ def kernels():
         want = arrays["q"] @ arrays["k"].T @ arrays["v"]
         yield Kernel(f"chain, {schedule}", CHAIN.format(schedule=schedule), arrays, dict.fromkeys("qkv", "bf16"),
                      want.astype(np.float32), "bf16")
+    for schedule in (ROLES, ROLES.replace("roles", "persistent, roles")):
+        arrays = {"a": rng.integers(-2, 3, (512, 64)).astype(np.float64), "b": rng.integers(-2, 3, (64, 192)).astype(np.float64)}
+        want = arrays["a"] @ arrays["b"]
+        yield Kernel(f"widths, {schedule}", WIDTHS.format(schedule=schedule), arrays, dict.fromkeys("ab", "bf16"),
+                     numbers(bits(want, "bf16"), "bf16"), "bf16")
     for schedule in ("groups = 2, stages = 2, roles = {copy = 4 at 24, compute at 240}",
                      "groups = 1, stages = 3, roles = {copy = 1}", "groups = 2, stages = 2"):
         arrays = {x: rng.integers(-1, 2, shape).astype(np.float64)
