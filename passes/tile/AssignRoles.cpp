@@ -494,7 +494,11 @@ void Roles::giveBack(const CopiedLoop &copied, scf::ForOp loop, Value slot,
   };
   when(arith::CmpIPredicate::ne, loop.getInductionVar(), loop.getLowerBound(),
        [&] { emptyOf(slot); });
-  b.setInsertionPointAfter(loop);
+  // What is loaded for the sums is under way while the last products run.
+  Operation *before = loop;
+  while (isa_and_nonnull<LoadOp>(before->getNextNode()))
+    before = before->getNextNode();
+  b.setInsertionPointAfter(before);
   for (Value v : loop.getResults())
     if (isa<PendingType>(v.getType()))
       AwaitDotOp::create(b, loc(), v);

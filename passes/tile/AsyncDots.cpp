@@ -174,35 +174,47 @@ void carry(scf::ForOp loop) {
   }
 }
 
-/// Blocks that only what follows the products needs are loaded there, not held
-/// in registers beside the sums.
+bool mayWrite(Operation &op) {
+  return op
+      .walk([](Operation *inside) {
+        return isa<StoreOp, AtomicAddOp, WaitTurnOp, PassTurnOp>(inside)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Blocks that only what follows the products needs are loaded right after the
+/// loop: not before, where registers would hold them all the while, and no
+/// later, as the last products still run.
 void loadAfter(scf::ForOp loop) {
-  auto mayWrite = [](Operation &op) {
-    return op
-        .walk([](Operation *inside) {
-          return isa<StoreOp, AtomicAddOp, WaitTurnOp, PassTurnOp>(inside)
-                     ? WalkResult::interrupt()
-                     : WalkResult::advance();
-        })
-        .wasInterrupted();
-  };
   Block &block = *loop->getBlock();
-  for (LoadOp load : llvm::make_early_inc_range(block.getOps<LoadOp>())) {
-    auto type = dyn_cast<RankedTensorType>(load.getType());
-    if (!load->isBeforeInBlock(loop) || !type || type.getRank() < 2)
-      continue;
-    Operation *first = nullptr;
-    for (Operation *user : load->getUsers()) {
+  auto isNeededFrom = [&](LoadOp load) {
+    return llvm::all_of(load->getUsers(), [&](Operation *user) {
       Operation *own = block.findAncestorOpInBlock(*user);
-      if (!first || (own && own->isBeforeInBlock(first)))
-        first = own;
-    }
-    if (first && loop->isBeforeInBlock(first) &&
-        llvm::none_of(
-            llvm::make_range(load->getIterator(), first->getIterator()),
-            mayWrite))
-      load->moveBefore(first);
+      return own && loop->isBeforeInBlock(own);
+    });
+  };
+  auto isKnown = [&](Value v) {
+    Operation *op = v.getDefiningOp();
+    return !op || op->getBlock() != &block || op->isBeforeInBlock(loop);
+  };
+  SmallVector<LoadOp> late;
+  for (LoadOp load : block.getOps<LoadOp>()) {
+    auto type = dyn_cast<RankedTensorType>(load.getType());
+    if (!type || type.getRank() < 2 || load->use_empty())
+      continue;
+    const bool isBefore = load->isBeforeInBlock(loop);
+    auto between =
+        isBefore ? llvm::make_range(load->getIterator(), loop->getIterator())
+                 : llvm::make_range(loop->getIterator(), load->getIterator());
+    if (!mayWrite(*loop) && llvm::none_of(between, mayWrite) &&
+        (isBefore ? isNeededFrom(load)
+                  : llvm::all_of(load->getOperands(), isKnown)))
+      late.push_back(load);
   }
+  for (LoadOp load : llvm::reverse(late))
+    load->moveAfter(loop);
 }
 
 struct AsyncDots : act::tile::impl::AsyncDotsPassBase<AsyncDots> {

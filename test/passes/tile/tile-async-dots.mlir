@@ -40,13 +40,13 @@ gpu.module @kernels {
 // AFTER-NEXT: }
 // AFTER-NEXT: %2 = tile.dot_result %1#1 : !tile.pending<tensor<64x64xf32, #layout>>
 
-// What only the end of the kernel needs is loaded after the products.
+// What only the end of the kernel needs is loaded when the last products have begun.
 // LATE-LABEL: gpu.func @added
 // LATE-NOT: tile.load %arg2
 // LATE: tile.dot_async
-// LATE: tile.dot_result
 // LATE: tile.load %arg2
-// LATE-NEXT: arith.addf
+// LATE-NEXT: tile.dot_result
+// LATE: arith.addf
 gpu.module @late {
   gpu.func @added(%arg0: !tile.view<64x256xbf16>, %arg1: !tile.view<256x64xbf16>, %arg2: !tile.view<64x64xbf16>) kernel attributes {tile.schedule = #tile.schedule<groups = 1, stages = 2>} {
     %c0 = arith.constant 0 : index
