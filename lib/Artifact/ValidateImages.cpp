@@ -54,6 +54,12 @@ const char *problemOf(const Image &image) {
         !image.holds(section.sh_offset, section.sh_size))
       return "has a section outside itself";
   }
+  for (uint64_t i = 0; i < header.e_phnum; ++i) {
+    const auto segment =
+        image.at<Elf64_Phdr>(header.e_phoff + i * sizeof(Elf64_Phdr));
+    if (!image.holds(segment.p_offset, segment.p_filesz))
+      return "has a segment outside itself";
+  }
   return nullptr;
 }
 

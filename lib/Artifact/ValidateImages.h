@@ -6,8 +6,8 @@
 
 namespace act::artifact {
 /// Fails unless each kernel's image lies in Step::images, behind those of the
-/// kernels before it, and is a GPU's ELF whose tables and sections lie in the
-/// image. Only a step for cuda that also has PTX may have images.
+/// kernels before it, and is a GPU's ELF whose tables, sections and segments lie in
+/// the image. Only a step for cuda that also has PTX may have images.
 Status validateImages(const Step &step);
 } // namespace act::artifact
 #endif

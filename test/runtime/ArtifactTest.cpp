@@ -232,6 +232,13 @@ TEST(Artifact, ImagesAreChecked) {
       h.e_entry = 3, h.e_phoff = 68;
     });
   });
+  // The same from its ninth byte on, as a segment: its type and machine are the
+  // offset, the section table's place is the size.
+  says("a segment outside itself", [&](Step &s) {
+    header(s, [](Elf64_Ehdr &h) {
+      h.e_phnum = 1, h.e_phentsize = 56, h.e_phoff = 8, h.e_shoff = 1;
+    });
+  });
 }
 
 TEST(Artifact, NoDamagedImageCrashes) {
