@@ -36,9 +36,12 @@ static std::string wrongGap(const Buffer &b) {
   return "";
 }
 
+/// Of the end of a fixed buffer and of all sizes together: what is planned can
+/// be read back as fixed.
+static constexpr int64_t limit = int64_t(1) << 61;
+
 /// A fixed offset that no plan can have.
 static std::string wrongOffset(const Buffer &b) {
-  constexpr int64_t limit = int64_t(1) << 61;
   if (!b.offset)
     return "";
   const std::string at = "is fixed at offset " + std::to_string(*b.offset);
@@ -56,7 +59,6 @@ static std::string wrongOffset(const Buffer &b) {
 /// All sums and products below stay under 2^63 only because of these limits, so
 /// every comparison here is written so that it cannot overflow itself.
 Status Problem::check() const {
-  constexpr int64_t limit = int64_t(1) << 62;
   int64_t total = 0;
   for (const Buffer &b : buffers) {
     auto bad = [&](const std::string &what) {
@@ -66,7 +68,7 @@ Status Problem::check() const {
       return bad("has a negative size: " + std::to_string(b.bytes));
     if (b.alignment < 1 || b.alignment > limit)
       return bad("has alignment " + std::to_string(b.alignment) +
-                 ", expected a number from 1 to 2^62");
+                 ", expected a number from 1 to 2^61");
     if (b.first >= b.last)
       return bad("is alive in " + interval(b.first, b.last) +
                  ", which is empty");
@@ -75,11 +77,11 @@ Status Problem::check() const {
     if (std::string wrong = wrongOffset(b); !wrong.empty())
       return bad(wrong);
     // Compares by subtraction: rounding up could overflow before this holds.
-    if (b.bytes > limit - b.alignment)
-      return bad("brings the sum of all sizes above 2^62 bytes");
+    if (b.bytes > limit - (b.alignment - 1))
+      return bad("brings the sum of all sizes above 2^61 bytes");
     int64_t rounded = (b.bytes + b.alignment - 1) / b.alignment * b.alignment;
     if (rounded > limit - total)
-      return bad("brings the sum of all sizes above 2^62 bytes");
+      return bad("brings the sum of all sizes above 2^61 bytes");
     total += rounded;
   }
   return ok();

@@ -236,7 +236,14 @@ TEST(Problem, RejectsNonsense) {
   }
   Buffer huge{"x", int64_t(1) << 61, INT64_MIN, INT64_MAX};
   EXPECT_FALSE(bool(solve(Problem{{huge, huge, huge}})));
-  EXPECT_TRUE(bool(solve(Problem{{huge}})));
+  EXPECT_FALSE(bool(solve(Problem{{huge, Buffer{"y", 1, 0, 1}}})));
+  // The largest plan can be read back, with its offsets as fixed ones.
+  Problem most{{huge}};
+  auto plan = solve(most);
+  ASSERT_TRUE(bool(plan));
+  auto back = readCsv(writeCsv(most, &*plan), "written");
+  ASSERT_TRUE(bool(back)) << back.error().message;
+  EXPECT_EQ(back->buffers[0].offset, 0);
 }
 
 TEST(Csv, RoundTrip) {

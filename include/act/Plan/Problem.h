@@ -75,8 +75,9 @@ struct Problem {
   /// Fails unless lifetimes are not empty, sizes not negative and alignments
   /// positive; gaps are inside lifetime and size and do not overlap; fixed
   /// offsets are not negative and aligned. Fixed buffers must end at most at
-  /// 2^61, and all sizes, rounded up to their alignments, must add up to less
-  /// than 2^62, so that no later sum overflows.
+  /// 2^61, and all sizes, rounded up to their alignments, must add up to no more
+  /// than that, so that no later sum overflows and a plan's offsets can be
+  /// fixed ones.
   Status check() const;
   /// Largest number of bytes in use at one time; `when`, if given, gets the
   /// first such time. Requires check().
