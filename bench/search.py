@@ -44,6 +44,7 @@ import numpy as np
 
 from kernels import ROOT, run, wheel
 
+TARGET = "sm_90a"
 TABLES = ROOT / "passes/act-to-tile/schedules"
 TOKENS, CHUNK = 4096, 1024
 MODELS = ("llama-3.2-1b", "llama-3.2-3b", "llama-3.1-8b", "mistral-7b-v0.3", "qwen2.5-7b")
@@ -180,11 +181,7 @@ def table(found_by, entries):
     lines = ",\n".join(
         f'  {{"rows": {p.rows}, "columns": {p.columns}, "sum": {p.sum}, "beside": {p.beside}, '
         f'"block": [{s.rows}, {s.columns}], "groups": {s.groups}, "together": {s.together}}}' for p, s in entries)
-    return json.dumps({"target": "", "found_by": found_by})[:-1].replace('""', f'"{TARGET}"', 1) + \
-        f',\n "products": [\n{lines}\n]}}\n'
-
-
-TARGET = "sm_90a"
+    return json.dumps({"target": TARGET, "found_by": found_by})[:-1] + f',\n "products": [\n{lines}\n]}}\n'
 
 
 class Compiled:

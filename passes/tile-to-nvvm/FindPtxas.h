@@ -27,7 +27,7 @@ struct Ptxas {
 ///   the Python packages nvidia-cuda-nvcc and triton (ptxas-blackwell, ptxas),
 ///   in $VIRTUAL_ENV and in build/venv of the working folder
 ///
-/// Each is asked for its version once in a process.
+/// A process asks each ptxas for its version once.
 std::optional<Ptxas> findPtxas();
 
 /// The places that findPtxas searches, for messages.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Persistent kernels: as many programs as run at once, each of which does the
-// work of several in a loop.
+// A persistent kernel starts as many programs as run at once. Each does the work
+// of several, in a loop.
 //
 //     %id = tile.program_id x        scf.for %n = block_id to 100 step grid_dim
 //     ...                              %id = tile.program_id x of %n
