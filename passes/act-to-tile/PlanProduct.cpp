@@ -42,7 +42,7 @@ bool planParts(KernelGrid &grid, const ProductShape &p, bool inGroups) {
   int64_t rows = shape[p.rows];
   bool large = llvm::divideCeil(rows, 128) * others >= 64 * 128;
   int64_t most = large ? 128 : 64,
-          wide = inGroups && llvm::divideCeil(rows, most) * others >=
+          wide = inGroups && int64_t(llvm::divideCeil(rows, most)) * others >=
                                  2 * most * atOnce
                      ? 2 * most
                      : most;
@@ -56,13 +56,13 @@ bool planParts(KernelGrid &grid, const ProductShape &p, bool inGroups) {
   return true;
 }
 
-/// Whether little follows a product: at most `more` tensors of its size are
-/// read or stored besides, and only sums and scalings are computed, none on its
+/// Whether little follows a product: at most one tensor of its size is read
+/// or stored besides, and only sums and scalings are computed, none on its
 /// operands. Then 4 warps have registers for blocks of 128 x 128, 128 per
 /// thread. Each warp loads half of the blocks for a quarter of the result, and
 /// two programs share a multiprocessor: one computes while the other waits. On
 /// an H200 this is 1.35 times as fast as 8 warps.
-bool isNearlyPlain(Value root, ValueRange results, size_t more = 1) {
+bool isNearlyPlain(Value root, ValueRange results) {
   llvm::SmallPtrSet<Value, 4> others;
   bool computes = false;
   int64_t size = cast<RankedTensorType>(root.getType()).getNumElements();
@@ -84,7 +84,7 @@ bool isNearlyPlain(Value root, ValueRange results, size_t more = 1) {
       return true;
     });
   }
-  return !computes && others.size() + results.size() <= 1 + more;
+  return !computes && others.size() + results.size() <= 2;
 }
 
 /// Registers that a thread needs for each pair of a sum's elements beside it:
@@ -188,25 +188,6 @@ KernelGrid Product::plan() {
   return planBlocks();
 }
 
-/// Whether the op's longest sum is at most `most` long.
-bool isWithin(linalg::GenericOp op, int64_t most) {
-  SmallVector<unsigned> summed;
-  op.getReductionDims(summed);
-  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
-  return llvm::all_of(summed, [&](unsigned d) { return ranges[d] <= most; });
-}
-
-/// The longest sum of the op.
-int64_t sumOf(linalg::GenericOp op) {
-  SmallVector<unsigned> summed;
-  op.getReductionDims(summed);
-  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
-  int64_t longest = 1;
-  for (unsigned d : summed)
-    longest = std::max(longest, ranges[d]);
-  return longest;
-}
-
 /// The blocks of a product for warp groups: those of the nearest one in the
 /// target's table. What is far from all of these has 256 columns, as a group
 /// reads b for all of its rows, or 192 where more is read beside the sum; 128
@@ -215,14 +196,11 @@ void Product::planWide(int64_t others) {
   ArrayRef<int64_t> shape = shapeOf(grid.root);
   const int64_t rows = shape[p.rows], columns = shape[p.columns],
                 beside = registersBeside(grid.root, results.stored);
-  auto op = nearestProducts(results.stored)
-                .front()
-                .getDefiningOp<linalg::GenericOp>();
+  const int64_t sum = longestSum(nearestProducts(results.stored));
   if (const ProductSchedule *found =
-          options.schedules && op
-              ? options.schedules->nearest(
-                    {rows * others, columns, sumOf(op), beside})
-              : nullptr) {
+          options.schedules ? options.schedules->nearest(
+                                  {rows * others, columns, sum, beside})
+                            : nullptr) {
     // A smaller product takes less, with as many groups as can share it.
     grid.blocks[p.rows] = block(rows, found->blockRows, 64);
     grid.blocks[p.columns] = block(columns, found->blockColumns, 16);
@@ -277,7 +255,7 @@ bool Product::isForGroups() const {
            llvm::all_of(nearestProducts(op.getDpsInputs()), [](Value inner) {
              auto op = inner.getDefiningOp<linalg::GenericOp>();
              return op && llvm::all_of(op.getDpsInputs(), isHalf) &&
-                    isWithin(op, innerDepth);
+                    longestSum(inner) <= innerDepth;
            });
   });
 }

@@ -207,8 +207,7 @@ fitGroups(const KernelGrid &grid, const ProductShape &p, int64_t added,
   return {};
 }
 
-/// The longest sum of the products.
-static int64_t longestSum(ValueRange products) {
+int64_t act::tile::longestSum(ValueRange products) {
   int64_t longest = 1;
   for (Value v : products)
     if (auto op = v.getDefiningOp<linalg::GenericOp>()) {

@@ -60,6 +60,9 @@ struct BlockLimit {
 };
 llvm::ArrayRef<BlockLimit> blockLimits();
 
+/// The longest sum of the products.
+int64_t longestSum(mlir::ValueRange products);
+
 /// KernelGrid::unit of a kernel with this product.
 int64_t unitOf(const KernelGrid &grid, const ProductShape &product);
 
