@@ -79,6 +79,19 @@ unsigned indexBits(mlir::Operation *kernel);
 /// map of its view; empty if it can. The view must also be an argument.
 std::string tensorMapFault(BlockAccessOpInterface access);
 
+/// A block as runs of elements that are contiguous in memory: `count` of them,
+/// along the view's dimension `dimension` (-1: there is one), each `length`
+/// elements long. `order` has the block's dimensions as they lie in memory,
+/// the outermost first.
+struct MemoryRuns {
+  int64_t count = 1, dimension = -1, length = 1;
+  llvm::SmallVector<unsigned> order;
+};
+/// The runs of the block that an op accesses, or why it does not consist of
+/// runs that the copy engine can add to memory: of f32, in whole 16-byte
+/// pieces. Runs cover whole dimensions, so none is partly outside the view.
+std::string memoryRuns(BlockAccessOpInterface access, MemoryRuns &runs);
+
 /// Whether an operand or result of the op is a block, perhaps a pending one.
 bool touchesBlocks(mlir::Operation *op);
 

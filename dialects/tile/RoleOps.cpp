@@ -12,8 +12,8 @@ using namespace act::tile;
 /// memory.
 static bool isForAllWarps(Operation *op) {
   return op->hasTrait<OpTrait::ConstantLike>() ||
-         (!isa<StoreOp, AtomicAddOp, CopyAsyncOp, CopyTensorOp, StoreTensorOp>(
-              op) &&
+         (!isa<StoreOp, AtomicAddOp, CopyAsyncOp, CopyTensorOp, StoreTensorOp,
+               ReduceBulkOp>(op) &&
           !touchesBlocks(op));
 }
 
@@ -39,7 +39,10 @@ LogicalResult PassGroupTurnOp::verify() { return verifyGroupTurn(*this); }
 // - it is the last op of a kernel whose schedule has copying warps;
 // - all warps can execute the ops before it: they have no blocks and do not
 //   write to memory;
-// - copying warps do not allocate shared memory while others compute in it.
+// - a role that stores has a warp for it in the schedule;
+// - only its thread adds to memory by the copy engine, and it does nothing that
+//   takes several;
+// - other roles than that which computes do not allocate shared memory.
 LogicalResult RolesOp::verify() {
   auto kernel = dyn_cast<gpu::GPUFuncOp>((*this)->getParentOp());
   if (!kernel || !isa_and_nonnull<gpu::ReturnOp>((*this)->getNextNode()))
@@ -62,13 +65,27 @@ LogicalResult RolesOp::verify() {
     if (walked.wasInterrupted())
       return failure();
   }
-  WalkResult walked = getCopy().walk([](Operation *op) -> WalkResult {
-    if (isa<AllocSharedOp, MbarrierInitOp>(op))
-      return op->emitOpError("is in the region of the copying warps, expected "
-                             "it before the tile.roles");
-    return WalkResult::advance();
-  });
-  return failure(walked.wasInterrupted());
+  if (!getStore().empty() && !getSchedule(kernel).getStoreWarps())
+    return emitOpError() << "has a region that stores, in a kernel whose "
+                            "schedule has no warp for it";
+  for (Region *region : {&getCopy(), &getStore()}) {
+    const bool copies = region == &getCopy();
+    WalkResult walked = region->walk([&](Operation *op) -> WalkResult {
+      if (isa<AllocSharedOp, MbarrierInitOp>(op))
+        return op->emitOpError("is in the region of the ")
+               << (copies ? "copying warps" : "storing warp")
+               << ", expected it before the tile.roles";
+      if (!copies &&
+          (touchesBlocks(op) ||
+           isa<BarrierOp, CopyAsyncOp, MbarrierArriveCopiesOp, TicketOp>(op)))
+        return op->emitOpError("is in the region that stores, whose one "
+                               "thread cannot do it");
+      return WalkResult::advance();
+    });
+    if (walked.wasInterrupted())
+      return failure();
+  }
+  return success();
 }
 
 // Verifies that

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Warps with roles (warp specialisation). Passes insert these ops; users need not.
 //
-// Some warps of a program only copy, the others compute. They synchronise through
-// mbarriers in shared memory, two for each slot of a ring: one signals that the
-// slot is full, one that it is empty. Both sides count slots and the parity of
-// their rounds in the same way:
+// Some warps of a program only copy, one may only store, the others compute. They
+// synchronise through mbarriers in shared memory, two for each slot of a ring: one
+// signals that the slot is full, one that it is empty. Both sides count slots and
+// the parity of their rounds in the same way:
 //
 //     copy                                  compute
 //       wait until the slot is empty          wait until the slot is full
@@ -12,17 +12,25 @@
 //       arrive_copies: full, once they        arrive: empty
 //         are complete
 //
+// For blocks that a storing warp adds to memory the roles are exchanged:
+//
+//     compute                               store
+//       wait until the slot is empty          wait until the slot is full
+//       store_shared, fence_shared            reduce_bulk, wait_stores
+//       arrive: full                          arrive: empty
+//
 // A wait names the round whose end it waits for by its parity, 0 for the first
 // one. Round -1 counts as ended, so a ring begins empty, and the copy warps wait
 // for the other parity.
 include "dialects/tile/OpBase.td"
 
 def Tile_RolesOp : Tile_Op<"roles", [NoTerminator, RecursiveMemoryEffects]> {
-  let summary = "separate code for the warps that compute and those that copy";
+  let summary = "separate code for warps that compute, copy and store";
   let description = [{
     The last op of a kernel before its return. All warps run the code before it,
     which has no blocks. A `barrier` in a role synchronises only that role's
-    warps.
+    warps. One thread does all the work of the role `store`, if there is some; the
+    schedule has a warp for it.
 
     Example:
     ```mlir
@@ -35,8 +43,9 @@ def Tile_RolesOp : Tile_Op<"roles", [NoTerminator, RecursiveMemoryEffects]> {
     }
     ```
   }];
-  let regions = (region SizedRegion<1>:$compute, SizedRegion<1>:$copy);
-  let assemblyFormat = "`compute` $compute `copy` $copy attr-dict";
+  let regions = (region SizedRegion<1>:$compute, SizedRegion<1>:$copy,
+                        MaxSizedRegion<1>:$store);
+  let assemblyFormat = "`compute` $compute `copy` $copy (`store` $store^)? attr-dict";
   let hasVerifier = 1;
 }
 
@@ -97,7 +106,7 @@ def Tile_MbarrierArriveOp : Tile_MbarrierOp<"mbarrier_arrive"> {
   let summary = "each warp arrives at an mbarrier";
   let description = [{
     Each warp that executes it arrives once, after all earlier reads and writes of
-    its threads.
+    its threads. In the role `store`, its one thread does.
 
     Example:
     ```mlir

@@ -60,8 +60,8 @@ LogicalResult act::tile::lowerOp(Operation *op, ThreadBuilder &t) {
   }
   if (isa<AllocSharedOp, CopyAsyncOp, CommitCopiesOp, WaitCopiesOp,
           LoadSharedOp, StoreSharedOp, BarrierOp, ConvertLayoutOp, SharedViewOp,
-          ToSharedOp, FenceSharedOp, CopyTensorOp, StoreTensorOp, WaitStoresOp>(
-          op))
+          ToSharedOp, FenceSharedOp, CopyTensorOp, StoreTensorOp, ReduceBulkOp,
+          WaitStoresOp>(op))
     return lowerShared(op, t);
   if (isa<TicketOp, WaitTurnOp, PassTurnOp>(op))
     return lowerTurn(op, t);
@@ -337,6 +337,8 @@ LogicalResult LowerToThreads::lower(gpu::GPUFuncOp kernel,
   b.setInsertionPointToEnd(fresh);
   t.loc = kernel.getLoc();
   t.sleepsAtMbarriers = gpu.features.suspendsAtMbarriers;
+  t.addsVectors = gpu.features.vectorAdditions;
+  t.storesMatrices = gpu.features.matrixStores;
   t.registersPerSm = gpu.limits.registersPerSm;
   t.hasTensorCopies =
       kernel.walk([](CopyTensorOp) { return WalkResult::interrupt(); })

@@ -125,3 +125,48 @@ gpu.module @kernels {
 
 // expected-error@+1 {{expected 'copy'}}
 #s = #tile.schedule<warps = 4, roles = {load = 1}>
+
+// -----
+
+// no warp that stores
+gpu.module @kernels {
+  gpu.func @f() kernel attributes {tile.schedule = #tile.schedule<roles = {copy = 1}>} {
+    %s = tile.alloc_shared : !tile.shared<8x64xf32>
+    // expected-error@+1 {{'tile.roles' op has a region that stores, in a kernel whose schedule has no warp for it}}
+    tile.roles compute {
+      tile.barrier
+    } copy {
+      tile.barrier
+    } store {
+      tile.wait_stores %s : !tile.shared<8x64xf32>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// a barrier of one thread
+gpu.module @kernels {
+  gpu.func @f() kernel attributes {tile.schedule = #tile.schedule<roles = {copy = 1, store = 1}>} {
+    tile.roles compute {
+      tile.barrier
+    } copy {
+      tile.barrier
+    } store {
+      // expected-error@+1 {{'tile.barrier' op is in the region that stores, whose one thread cannot do it}}
+      tile.barrier
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// expected-error@+1 {{a schedule has 2 warps that store, expected 0, or 1 beside some that copy}}
+func.func @f() attributes {tile.schedule = #tile.schedule<groups = 1, roles = {copy = 2, store = 2}>} { return }
+
+// -----
+
+// expected-error@+1 {{a schedule has 5 copying and storing warps with registers of their own, expected groups of 4}}
+func.func @f() attributes {tile.schedule = #tile.schedule<groups = 2, roles = {copy = 4 at 24, store = 1, compute at 232}>} { return }

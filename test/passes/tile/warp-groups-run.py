@@ -296,7 +296,10 @@ def kernels():
         yield Kernel(f"widths, {schedule}", WIDTHS.format(schedule=schedule), arrays, dict.fromkeys("ab", "bf16"),
                      numbers(bits(want, "bf16"), "bf16"), "bf16")
     for schedule in ("groups = 2, stages = 2, roles = {copy = 4 at 24, compute at 240}",
-                     "groups = 1, stages = 3, roles = {copy = 1}", "groups = 2, stages = 2"):
+                     "groups = 1, stages = 3, roles = {copy = 1}", "groups = 2, stages = 2",
+                     "groups = 2, stages = 2, roles = {copy = 3 at 24, store = 1, compute at 240}",
+                     "groups = 2, stages = 1, persistent, roles = {copy = 3 at 24, store = 1, compute at 240}",
+                     "groups = 1, stages = 3, roles = {copy = 1, store = 1}"):
         arrays = {x: rng.integers(-1, 2, shape).astype(np.float64)
                   for x, shape in (("q", (2, 512, 64)), ("k", (128, 64)), ("r", (2, 512)))}
         scores = arrays["q"] @ arrays["k"].T + arrays["r"][:, :, None]
