@@ -303,7 +303,7 @@ void KernelOfFunction::makeKernel() {
                         grid.inGroups ? registers.copyWarps : 0, grid.inGroups,
                         grid.inGroups ? registers.copy : 0,
                         grid.inGroups ? registers.compute : 0, grid.rotated,
-                        grid.persistent, grid.turns));
+                        grid.persistent, grid.turns, /*cluster=*/1));
   kernel->setAttr(gridName, b.getDenseI64ArrayAttr(
                                 {programs ? programs : grid.programs(), 1, 1}));
   if (grid.sharedBytes)

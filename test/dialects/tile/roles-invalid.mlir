@@ -125,3 +125,59 @@ gpu.module @kernels {
 
 // expected-error@+1 {{expected 'copy'}}
 #s = #tile.schedule<warps = 4, roles = {load = 1}>
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @f() kernel attributes {tile.schedule = #tile.schedule<roles = {copy = 1}, cluster = 2>} {
+    %c0 = arith.constant 0 : index
+    %empty = tile.alloc_shared : !tile.shared<2xi64>
+    tile.mbarrier_init %empty, 8 : !tile.shared<2xi64>
+    tile.barrier
+    tile.roles compute {
+      // expected-error@+1 {{'tile.mbarrier_arrive' op reaches other programs of the cluster, expected a tile.cluster_barrier before the tile.roles, after the mbarriers' initialisation}}
+      tile.mbarrier_arrive %empty[%c0] cluster : !tile.shared<2xi64>
+    } copy {
+      tile.mbarrier_expect %empty[%c0] bytes 0 : !tile.shared<2xi64>
+    }
+    tile.cluster_barrier
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @f() kernel attributes {tile.schedule = #tile.schedule<roles = {copy = 1}, cluster = 2>} {
+    %c0 = arith.constant 0 : index
+    %empty = tile.alloc_shared : !tile.shared<2xi64>
+    tile.cluster_barrier
+    tile.mbarrier_init %empty, 8 : !tile.shared<2xi64>
+    tile.roles compute {
+      // expected-error@+1 {{'tile.mbarrier_arrive' op reaches other programs of the cluster, expected a tile.cluster_barrier before the tile.roles, after the mbarriers' initialisation}}
+      tile.mbarrier_arrive %empty[%c0] cluster : !tile.shared<2xi64>
+    } copy {
+      tile.mbarrier_expect %empty[%c0] bytes 0 : !tile.shared<2xi64>
+    }
+    tile.cluster_barrier
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @f() kernel attributes {tile.schedule = #tile.schedule<roles = {copy = 1}, cluster = 2>} {
+    %c0 = arith.constant 0 : index
+    %empty = tile.alloc_shared : !tile.shared<2xi64>
+    tile.mbarrier_init %empty, 8 : !tile.shared<2xi64>
+    tile.cluster_barrier
+    tile.roles compute {
+      // expected-error@+1 {{'tile.mbarrier_arrive' op reaches other programs of the cluster, expected a tile.cluster_barrier after the tile.roles}}
+      tile.mbarrier_arrive %empty[%c0] cluster : !tile.shared<2xi64>
+    } copy {
+      tile.mbarrier_expect %empty[%c0] bytes 0 : !tile.shared<2xi64>
+    }
+    gpu.return
+  }
+}
