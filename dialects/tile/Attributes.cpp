@@ -68,7 +68,7 @@ LogicalResult InstructionAttr::verify(function_ref<InFlightDiagnostic()> error,
 // The printer writes warps, or groups, and stages always.
 Attribute ScheduleAttr::parse(AsmParser &p, Type) {
   SMLoc loc = p.getCurrentLocation();
-  int64_t warps = 4, stages = 2, copyWarps = 0, storeWarps = 0;
+  int64_t warps = 4, stages = 2, copyWarps = 0, storeWarps = 0, cluster = 1;
   int64_t copyRegisters = 0, computeRegisters = 0;
   bool inGroups = false, rotated = false, persistent = false, turns = false;
   SmallVector<int64_t> raster;
@@ -108,6 +108,8 @@ Attribute ScheduleAttr::parse(AsmParser &p, Type) {
     }
     if (key == "stages")
       return p.parseInteger(stages);
+    if (key == "cluster")
+      return p.parseInteger(cluster);
     if (key == "raster")
       return p.parseDimensionList(raster, /*allowDynamic=*/false,
                                   /*withTrailingX=*/false);
@@ -115,15 +117,15 @@ Attribute ScheduleAttr::parse(AsmParser &p, Type) {
       return p.parseCommaSeparatedList(AsmParser::Delimiter::Braces, parseRole);
     return p.emitError(keyLoc)
            << "expected warps, groups, stages, raster, rotated, turns, "
-              "persistent or roles, got "
+              "persistent, cluster or roles, got "
            << key;
   };
   if (p.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, parseKey))
     return {};
-  return p.getChecked<ScheduleAttr>(loc, p.getContext(), warps, stages,
-                                    ArrayRef<int64_t>(raster), copyWarps,
-                                    inGroups, copyRegisters, computeRegisters,
-                                    rotated, persistent, turns, storeWarps);
+  return p.getChecked<ScheduleAttr>(
+      loc, p.getContext(), warps, stages, ArrayRef<int64_t>(raster), copyWarps,
+      inGroups, copyRegisters, computeRegisters, rotated, persistent, turns,
+      storeWarps, cluster);
 }
 
 void ScheduleAttr::print(AsmPrinter &p) const {
@@ -142,6 +144,8 @@ void ScheduleAttr::print(AsmPrinter &p) const {
     p << ", turns";
   if (getPersistent())
     p << ", persistent";
+  if (getCluster() != 1)
+    p << ", cluster = " << getCluster();
   if (getCopyWarps()) {
     p << ", roles = {copy = " << getCopyWarps();
     if (getCopyRegisters())
@@ -163,20 +167,28 @@ ScheduleAttr ScheduleAttr::withoutRoles() const {
   return get(getContext(), getWarps(), getStages(), getRaster(),
              /*copyWarps=*/0, getInGroups(), /*copyRegisters=*/0,
              /*computeRegisters=*/0, /*rotated=*/false, getPersistent(),
-             /*turns=*/false, /*storeWarps=*/0);
+             /*turns=*/false, /*storeWarps=*/0, /*cluster=*/1);
 }
 
 ScheduleAttr ScheduleAttr::withoutStores() const {
   return get(getContext(), getWarps(), getStages(), getRaster(),
              getCopyWarps() + getStoreWarps(), getInGroups(),
              getCopyRegisters(), getComputeRegisters(), getRotated(),
-             getPersistent(), getTurns(), /*storeWarps=*/0);
+             getPersistent(), getTurns(), /*storeWarps=*/0, getCluster());
 }
 
 ScheduleAttr ScheduleAttr::withoutRaster() const {
   return get(getContext(), getWarps(), getStages(), {}, getCopyWarps(),
              getInGroups(), getCopyRegisters(), getComputeRegisters(),
-             getRotated(), getPersistent(), getTurns(), getStoreWarps());
+             getRotated(), getPersistent(), getTurns(), getStoreWarps(),
+             getCluster());
+}
+
+ScheduleAttr ScheduleAttr::withoutCluster() const {
+  return get(getContext(), getWarps(), getStages(), getRaster(), getCopyWarps(),
+             getInGroups(), getCopyRegisters(), getComputeRegisters(),
+             getRotated(), getPersistent(), getTurns(), getStoreWarps(),
+             /*cluster=*/1);
 }
 
 /// Whether the roles' registers are those of `setmaxnreg`, and a launch has as
@@ -216,7 +228,7 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> error,
                                    bool inGroups, int64_t copyRegisters,
                                    int64_t computeRegisters, bool rotated,
                                    bool persistent, bool turns,
-                                   int64_t storeWarps) {
+                                   int64_t storeWarps, int64_t cluster) {
   if (warps < 1 || warps > 32)
     return error() << "a schedule has " << warps << " warps, expected 1 to 32";
   if (copyWarps < 0 || copyWarps > 32 - warps - storeWarps)
@@ -241,6 +253,12 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> error,
   if (turns && (!inGroups || warps <= groupWarps || !copyWarps))
     return error() << "a schedule has turns, expected groups = 2 or more that "
                       "take them, and roles = {copy = N}";
+  if (cluster != 1 && cluster != 2 && cluster != 4 && cluster != 8)
+    return error() << "a schedule has clusters of " << cluster
+                   << " programs, expected 2, 4 or 8";
+  if (cluster > 1 && !copyWarps)
+    return error() << "a schedule has clusters, expected roles = {copy = N}, "
+                      "whose copies the programs share";
   if (!inGroups && (copyRegisters || computeRegisters))
     return error() << "a schedule has registers for roles, expected groups = N "
                       "in place of warps";

@@ -105,6 +105,15 @@ mlir::Value memoryOf(mlir::Value view);
 /// The schedule of a kernel (a gpu.func), or the default one.
 ScheduleAttr getSchedule(mlir::Operation *kernel);
 
+/// The programs of a cluster of the kernel around `op`; 1 where it has none.
+int64_t clusterOf(mlir::Operation *op);
+
+/// Whether a cluster's programs can copy so many rows together: parts of whole
+/// lines of a swizzle.
+constexpr bool canMulticast(int64_t rows, int64_t cluster) {
+  return rows % (8 * cluster) == 0;
+}
+
 /// Whether a launch can pass the kernel's arguments; reports those it cannot.
 /// For a kernel without attributes of this dialect, a pass is the first to
 /// check.

@@ -251,13 +251,22 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     (--tile-make-persistent). The kernel needs a `tile.grid`, and a launch may have
     any number of programs, up to all of the grid's, along x.
 
+    `cluster = 2` makes programs that a launch starts next to each other, along x,
+    a cluster: 2, 4 or 8. A block that all of them copy in the same iteration is
+    read once: each copies a part of its rows to the memory of all
+    (--tile-assign-roles). The number of programs along x must be a multiple, and of
+    a persistent kernel that of all programs. It needs roles, and a target with
+    tensor maps; elsewhere, and where the programs have no block in common, there
+    are no clusters.
+
     Example: `#tile.schedule<warps = 4, stages = 3, raster = 8x32>`,
     `#tile.schedule<warps = 4, stages = 3, roles = {copy = 1}>`,
     `#tile.schedule<groups = 2, stages = 4, roles = {copy = 4 at 40, compute at 232}>`,
     `#tile.schedule<groups = 2, stages = 2, roles = {copy = 3 at 24, store = 1, compute at 240}>`,
     `#tile.schedule<groups = 2, stages = 2, rotated, roles = {copy = 4 at 40, compute at 232}>`,
     `#tile.schedule<groups = 2, stages = 2, rotated, turns, roles = {copy = 4 at 40, compute at 232}>`,
-    `#tile.schedule<groups = 2, stages = 4, persistent, roles = {copy = 4 at 40, compute at 232}>`
+    `#tile.schedule<groups = 2, stages = 4, persistent, roles = {copy = 4 at 40, compute at 232}>`,
+    `#tile.schedule<groups = 2, stages = 4, persistent, cluster = 2, roles = {copy = 4 at 40, compute at 232}>`
   }];
   let parameters = (ins DefaultValuedParameter<"int64_t", "4">:$warps,
                         DefaultValuedParameter<"int64_t", "2">:$stages,
@@ -269,14 +278,16 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
                         DefaultValuedParameter<"bool", "false">:$rotated,
                         DefaultValuedParameter<"bool", "false">:$persistent,
                         DefaultValuedParameter<"bool", "false">:$turns,
-                        DefaultValuedParameter<"int64_t", "0">:$storeWarps);
+                        DefaultValuedParameter<"int64_t", "0">:$storeWarps,
+                        DefaultValuedParameter<"int64_t", "1">:$cluster);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let builders = [AttrBuilder<(ins "int64_t":$warps, "int64_t":$stages,
       CArg<"::llvm::ArrayRef<int64_t>", "{}">:$raster, CArg<"int64_t", "0">:$copyWarps), [{
     return $_get($_ctxt, warps, stages, raster, copyWarps, /*inGroups=*/false,
                  /*copyRegisters=*/0, /*computeRegisters=*/0, /*rotated=*/false,
-                 /*persistent=*/false, /*turns=*/false, /*storeWarps=*/0);
+                 /*persistent=*/false, /*turns=*/false, /*storeWarps=*/0,
+                 /*cluster=*/1);
   }]>];
   let extraClassDeclaration = [{
     /// Warps that multiply together, threads of them, and rows of a sum that an
@@ -295,6 +306,8 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     ScheduleAttr withoutStores() const;
     /// The same schedule, with programs in the order of their numbers.
     ScheduleAttr withoutRaster() const;
+    /// The same schedule, with each program on its own.
+    ScheduleAttr withoutCluster() const;
   }];
 }
 

@@ -338,12 +338,16 @@ ParseResult CopyTensorOp::parse(OpAsmParser &p, OperationState &result) {
       p.parseOperand(shared) ||
       p.parseOperandList(slot, OpAsmParser::Delimiter::OptionalSquare) ||
       p.parseKeyword("signals") || p.parseOperand(mbarriers) ||
-      p.parseLSquare() || p.parseOperand(mbarrier) || p.parseRSquare() ||
-      p.parseOptionalAttrDict(result.attributes) ||
+      p.parseLSquare() || p.parseOperand(mbarrier) || p.parseRSquare())
+    return failure();
+  const bool isMulticast = succeeded(p.parseOptionalKeyword("multicast"));
+  if (p.parseOptionalAttrDict(result.attributes) ||
       p.parseColonType(viewType) || p.parseComma() || p.parseType(sharedType) ||
       p.parseComma() || p.parseType(mbarriersType))
     return failure();
   auto &properties = result.getOrAddProperties<Properties>();
+  if (isMulticast)
+    properties.multicast = p.getBuilder().getUnitAttr();
   properties.extents = p.getBuilder().getDenseI64ArrayAttr(block.extents);
   block.addNames(result);
   properties.operandSegmentSizes = {
@@ -364,8 +368,11 @@ void CopyTensorOp::print(OpAsmPrinter &p) {
   if (!getSlot().empty())
     p << '[' << getSlot() << ']';
   p << " signals " << getMbarriers() << '[' << getMbarrier() << ']';
-  p.printOptionalAttrDict((*this)->getAttrs(),
-                          {"extents", "operandSegmentSizes", extentNamesName});
+  if (getMulticast())
+    p << " multicast";
+  p.printOptionalAttrDict(
+      (*this)->getAttrs(),
+      {"extents", "multicast", "operandSegmentSizes", extentNamesName});
   p << " : " << getView().getType() << ", " << getShared().getType() << ", "
     << getMbarriers().getType();
 }

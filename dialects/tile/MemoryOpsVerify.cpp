@@ -236,7 +236,9 @@ LogicalResult CopyAsyncOp::verify() { return checkCopy(*this); }
 //   static size and at most five dimensions;
 // - the block has one or two dimensions, the last one contiguous, and no index
 //   gathers;
-// - rows are of whole 16-byte pieces, and begin at multiples of 16 bytes.
+// - rows are of whole 16-byte pieces, and begin at multiples of 16 bytes;
+// - a multicast is of a cluster's programs, whose parts are whole lines of a
+//   swizzle: 8 rows.
 LogicalResult CopyTensorOp::verify() {
   if (failed(checkCopy(*this)))
     return failure();
@@ -246,6 +248,19 @@ LogicalResult CopyTensorOp::verify() {
   if (mbarriers.getRank() != 1 || !mbarriers.getElementType().isInteger(64))
     return emitOpError() << "signals mbarriers of type " << mbarriers
                          << ", expected !tile.shared<Nxi64>";
+  if (!getMulticast())
+    return success();
+  const int64_t cluster = clusterOf(*this);
+  if (cluster < 2)
+    return emitOpError("is a multicast in a kernel whose schedule has no "
+                       "cluster");
+  ArrayRef<int64_t> shape = getShared().getType().getShape();
+  if (shape.size() < 2 || getBlockShape().size() < 2 ||
+      !canMulticast(shape[shape.size() - 2], cluster))
+    return emitOpError() << "is a multicast of a block of shape "
+                         << shapeText(getBlockShape())
+                         << ", expected a multiple of " << 8 * cluster
+                         << " rows for a cluster of " << cluster;
   return success();
 }
 

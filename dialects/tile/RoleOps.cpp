@@ -35,8 +35,46 @@ static LogicalResult verifyGroupTurn(Operation *op) {
 LogicalResult AwaitGroupTurnOp::verify() { return verifyGroupTurn(*this); }
 LogicalResult PassGroupTurnOp::verify() { return verifyGroupTurn(*this); }
 
+/// Whether the op reaches other programs of the cluster.
+static bool reachesOthers(Operation *op) {
+  if (auto copy = dyn_cast<CopyTensorOp>(op))
+    return copy.getMulticast();
+  auto arrive = dyn_cast<MbarrierArriveOp>(op);
+  return arrive && arrive.getCluster();
+}
+
 // Verifies that
-// - it is the last op of a kernel whose schedule has copying warps;
+// - programs of a cluster that reach each other have begun, with their
+// mbarriers
+//   initialised, and have not ended.
+static LogicalResult verifyCluster(RolesOp roles, bool isClosed) {
+  bool isOpen = false;
+  for (Operation &op : *roles->getBlock()) {
+    if (&op == roles)
+      break;
+    if (isa<ClusterBarrierOp>(op))
+      isOpen = true;
+    else if (isa<MbarrierInitOp>(op))
+      isOpen = false;
+  }
+  if (isOpen && isClosed)
+    return success();
+  WalkResult walked = roles.walk([&](Operation *op) -> WalkResult {
+    if (!reachesOthers(op))
+      return WalkResult::advance();
+    return op->emitOpError()
+           << "reaches other programs of the cluster, expected a "
+              "tile.cluster_barrier "
+           << (isOpen ? "after the tile.roles"
+                      : "before the tile.roles, after the mbarriers' "
+                        "initialisation");
+  });
+  return failure(walked.wasInterrupted());
+}
+
+// Verifies that
+// - it is the last op of a kernel whose schedule has copying warps, but for a
+//   barrier of the cluster;
 // - all warps can execute the ops before it: they have no blocks and do not
 //   write to memory;
 // - a role that stores has a warp for it in the schedule;
@@ -45,8 +83,14 @@ LogicalResult PassGroupTurnOp::verify() { return verifyGroupTurn(*this); }
 // - other roles than that which computes do not allocate shared memory.
 LogicalResult RolesOp::verify() {
   auto kernel = dyn_cast<gpu::GPUFuncOp>((*this)->getParentOp());
-  if (!kernel || !isa_and_nonnull<gpu::ReturnOp>((*this)->getNextNode()))
+  Operation *next = (*this)->getNextNode();
+  const bool isClosed = isa_and_nonnull<ClusterBarrierOp>(next);
+  if (isClosed)
+    next = next->getNextNode();
+  if (!kernel || !isa_and_nonnull<gpu::ReturnOp>(next))
     return emitOpError("is not the last op of a kernel");
+  if (failed(verifyCluster(*this, isClosed)))
+    return failure();
   if (!getSchedule(kernel).getCopyWarps())
     return emitOpError()
            << "is in a kernel whose schedule has no copying warps";
@@ -109,14 +153,52 @@ LogicalResult MbarrierInitOp::verify() {
   return verifyMbarriers(*this, getShared().getType());
 }
 
+// Verifies that
+// - other programs are those of a cluster.
+static LogicalResult verifyOthers(Operation *op, bool hasOthers) {
+  if (!hasOthers || clusterOf(op) > 1)
+    return success();
+  return op->emitOpError(
+      "is for a cluster in a kernel whose schedule has none");
+}
+
+/// Whether the warps of all programs can make up a round.
+static LogicalResult verifyArrivals(MbarrierArriveOp op) {
+  const int64_t cluster = clusterOf(op);
+  for (Operation *user : op.getShared().getUsers())
+    if (auto init = dyn_cast<MbarrierInitOp>(user);
+        init && init.getArrivals() % cluster)
+      return op.emitOpError()
+             << "is for a cluster of " << cluster
+             << ", but the mbarriers wait for " << init.getArrivals()
+             << " arrivals, expected a multiple";
+  return success();
+}
+
+// Verifies that
+// - mbarriers are a row of 64-bit integers;
+// - other programs are those of a cluster, which share a round's arrivals.
 LogicalResult MbarrierArriveOp::verify() {
-  return verifyMbarriers(*this, getShared().getType());
+  return failure(failed(verifyMbarriers(*this, getShared().getType())) ||
+                 failed(verifyOthers(*this, getCluster())) ||
+                 (getCluster() && failed(verifyArrivals(*this))));
 }
 LogicalResult MbarrierArriveCopiesOp::verify() {
   return verifyMbarriers(*this, getShared().getType());
 }
 LogicalResult MbarrierWaitOp::verify() {
-  return verifyMbarriers(*this, getShared().getType());
+  return failure(failed(verifyMbarriers(*this, getShared().getType())) ||
+                 failed(verifyOthers(*this, getCluster())));
+}
+
+// Verifies that
+// - all threads execute it: it is in a kernel's body;
+// - the kernel's schedule has clusters.
+LogicalResult ClusterBarrierOp::verify() {
+  if (!isa_and_nonnull<gpu::GPUFuncOp>((*this)->getParentOp()))
+    return emitOpError("is not in the body of a kernel, where all threads of a "
+                       "cluster execute it");
+  return verifyOthers(*this, true);
 }
 
 // Verifies that

@@ -27,10 +27,10 @@ include "dialects/tile/OpBase.td"
 def Tile_RolesOp : Tile_Op<"roles", [NoTerminator, RecursiveMemoryEffects]> {
   let summary = "separate code for warps that compute, copy and store";
   let description = [{
-    The last op of a kernel before its return. All warps run the code before it,
-    which has no blocks. A `barrier` in a role synchronises only that role's
-    warps. One thread does all the work of the role `store`, if there is some; the
-    schedule has a warp for it.
+    The last op of a kernel before its return, but for a `cluster_barrier`. All
+    warps run the code before it, which has no blocks. A `barrier` in a role
+    synchronises only that role's warps. One thread does all the work of the role
+    `store`, if there is some; the schedule has a warp for it.
 
     Example:
     ```mlir
@@ -91,7 +91,7 @@ def Tile_MbarrierInitOp : Tile_MbarrierOp<"mbarrier_init"> {
   let summary = "initialises mbarriers in shared memory";
   let description = [{
     Each mbarrier waits for `arrivals` arrivals a round. A `barrier` must separate
-    this op from their first use.
+    this op from their first use, and a `cluster_barrier` if other programs use them.
 
     Example:
     ```mlir
@@ -106,15 +106,17 @@ def Tile_MbarrierArriveOp : Tile_MbarrierOp<"mbarrier_arrive"> {
   let summary = "each warp arrives at an mbarrier";
   let description = [{
     Each warp that executes it arrives once, after all earlier reads and writes of
-    its threads. In the role `store`, its one thread does.
+    its threads. In the role `store`, its one thread does. With `cluster` it arrives
+    in every program of the cluster, at the mbarrier in the same place.
 
     Example:
     ```mlir
     tile.mbarrier_arrive %empty[%slot] : !tile.shared<2xi64>
+    tile.mbarrier_arrive %empty[%slot] cluster : !tile.shared<2xi64>
     ```
   }];
-  let arguments = (ins Tile_SharedType:$shared, Index:$slot);
-  let assemblyFormat = "$shared `[` $slot `]` attr-dict `:` qualified(type($shared))";
+  let arguments = (ins Tile_SharedType:$shared, Index:$slot, UnitAttr:$cluster);
+  let assemblyFormat = "$shared `[` $slot `]` (`cluster` $cluster^)? attr-dict `:` qualified(type($shared))";
 }
 
 def Tile_MbarrierArriveCopiesOp : Tile_MbarrierOp<"mbarrier_arrive_copies"> {
@@ -152,13 +154,34 @@ def Tile_MbarrierWaitOp : Tile_MbarrierOp<"mbarrier_wait"> {
   let description = [{
     Returns once the latest round of this parity (0, 2, ... or 1, 3, ...) that the
     mbarrier is in, or has just left, is complete. Memory accesses before its
-    arrivals are visible from then on.
+    arrivals are visible from then on: with `cluster`, those of all programs of the
+    cluster.
 
     Example:
     ```mlir
     tile.mbarrier_wait %full[%slot] parity %round : !tile.shared<2xi64>
+    tile.mbarrier_wait %empty[%slot] parity %round cluster : !tile.shared<2xi64>
     ```
   }];
-  let arguments = (ins Tile_SharedType:$shared, Index:$slot, I32:$parity);
-  let assemblyFormat = "$shared `[` $slot `]` `parity` $parity attr-dict `:` qualified(type($shared))";
+  let arguments = (ins Tile_SharedType:$shared, Index:$slot, I32:$parity, UnitAttr:$cluster);
+  let assemblyFormat = "$shared `[` $slot `]` `parity` $parity (`cluster` $cluster^)? attr-dict `:` qualified(type($shared))";
+}
+
+def Tile_ClusterBarrierOp : Tile_Op<"cluster_barrier", [MemoryEffects<[
+    MemRead<Tile_GlobalMemory>, MemWrite<Tile_GlobalMemory>,
+    MemRead<Tile_SharedMemory>, MemWrite<Tile_SharedMemory>]>]> {
+  let summary = "waits for all threads of the cluster's programs";
+  let description = [{
+    Writes by any of them before the barrier are visible to all of them after it. It
+    stands in the body of a kernel whose schedule has clusters: before `roles` that
+    copy to other programs or signal them, so that these have begun and initialised
+    their mbarriers, and after it, so that none has ended.
+
+    Example:
+    ```mlir
+    tile.cluster_barrier
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
 }

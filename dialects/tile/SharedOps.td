@@ -172,15 +172,22 @@ def Tile_CopyTensorOp : Tile_Op<"copy_tensor", [AttrSizedOperandSegments, Tile_B
     of at most five dimensions. Its last block dimension is contiguous, and the
     other strides are multiples of 16 bytes. The launch passes a map of it.
 
+    With `multicast`, the programs of a cluster copy the block together, and all of
+    them must execute the op: each copies a part of its rows to the slot in every
+    one's memory, and signals every one's mbarrier. So each counts the bytes of the
+    whole block, and nobody copies before the slot is empty in all programs
+    (`mbarrier_arrive ... cluster`). The rows are a multiple of 8 for each program.
+
     Example:
     ```mlir
     tile.copy_tensor %v[%c0 : 128, %c0 : 64] to %s[%c0] signals %full[%c0] : !tile.view<4096x4096xbf16>, !tile.shared<4x128x64xbf16, #tile.shared<swizzle = 128>>, !tile.shared<4xi64>
+    tile.copy_tensor %v[%c0 : 128, %c0 : 64] to %s[%c0] signals %full[%c0] multicast : !tile.view<4096x4096xbf16>, !tile.shared<4x128x64xbf16, #tile.shared<swizzle = 128>>, !tile.shared<4xi64>
     ```
   }];
   let arguments = (ins Tile_ViewType:$view, Variadic<Tile_Index>:$indices,
                        Tile_SharedType:$shared, Variadic<Index>:$slot,
                        Tile_SharedType:$mbarriers, Index:$mbarrier,
-                       DenseI64ArrayAttr:$extents);
+                       DenseI64ArrayAttr:$extents, UnitAttr:$multicast);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
 }

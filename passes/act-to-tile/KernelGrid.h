@@ -35,6 +35,9 @@ struct KernelGrid {
   bool stores = false;
   /// A program does the work of several, one after the other.
   bool persistent = false;
+  /// Programs of a cluster, which share copies by tensor maps: in groups, and
+  /// where all programs are whole clusters.
+  int64_t cluster = 1;
   int64_t besideRing = 0;
   int64_t step = 64; // of a sum of products
   int64_t unit = 64; // a shorter sum's step is a multiple of this

@@ -62,6 +62,8 @@ llvm::json::Value jsonOf(Attribute attribute) {
       object["turns"] = true;
     if (schedule.getPersistent())
       object["persistent"] = true;
+    if (schedule.getCluster() > 1)
+      object["cluster"] = schedule.getCluster();
     if (schedule.getCopyWarps()) {
       llvm::json::Object roles{{"copy", schedule.getCopyWarps()}};
       if (schedule.getStoreWarps())

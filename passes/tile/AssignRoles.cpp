@@ -20,9 +20,14 @@
 // their own, a channel: an asynchronous product waits for its operands alone,
 // and they are given back when it is complete, which may be in the next
 // iteration. Loops around a loop are repeated on both sides.
+//
+// Blocks that the programs of a cluster have in common are copied by all of
+// them together (Multicast.h). A slot of such a channel is empty when the
+// computing warps of all programs have said so.
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/tile/KnownTarget.h"
+#include "passes/tile/Multicast.h"
 #include "passes/tile/Passes.h"
 #include "passes/tile/RingPosition.h"
 #include "passes/tile/StagedLoads.h"
@@ -52,14 +57,22 @@ struct Channel {
 struct Ring {
   SmallVector<Type> types; // of the blocks of an iteration, slots included
   SmallVector<Value> blocks;
+  SmallVector<bool> multicast; // by block
   SmallVector<Channel> channels;
   Filled filled = Filled::ByThreads;
   RingPosition compute, copy;
+
+  /// Whether programs of a cluster fill the channel's slots together.
+  bool isMulticast(const Channel &channel) const {
+    return llvm::any_of(channel.blocks,
+                        [&](unsigned i) { return multicast[i]; });
+  }
 };
 
 struct CopiedLoop {
   scf::ForOp loop;
   SmallVector<StagedLoad> loads;
+  SmallVector<bool> multicast; // by load
   SmallVector<Channel> channels;
   Ring *ring = nullptr;
 };
@@ -261,8 +274,20 @@ void Roles::findLoops() {
       continue;
     addRows(copied);
     copied.channels = channelsOf(copied.loads);
+    copied.multicast.assign(copied.loads.size(), false);
+    if (filledBy(copied) == Filled::ByEngine)
+      copied.multicast = multicastLoads(loop, copied.loads);
     loops.push_back(std::move(copied));
   }
+  // Of loops in each other, the inner ones have most of the blocks.
+  DenseSet<Operation *> outer;
+  for (const CopiedLoop &copied : loops)
+    for (auto around = copied.loop->getParentOfType<scf::ForOp>(); around;
+         around = around->getParentOfType<scf::ForOp>())
+      outer.insert(around);
+  llvm::erase_if(loops, [&](const CopiedLoop &copied) {
+    return outer.contains(copied.loop);
+  });
 }
 
 /// The copy engine brings rows, too: they are in shared memory when they are
@@ -322,12 +347,14 @@ Ring &Roles::ringOf(const CopiedLoop &copied) {
   };
   for (auto &ring : rings)
     if (ring->types == types && ring->filled == filled &&
+        ring->multicast == copied.multicast &&
         ring->channels.size() == copied.channels.size() &&
         llvm::all_of_zip(ring->channels, copied.channels, haveSameBlocks))
       return *ring;
   auto ring = std::make_unique<Ring>();
   ring->types = types;
   ring->filled = filled;
+  ring->multicast = copied.multicast;
   auto allocate = [&](Type type) -> Value {
     return AllocSharedOp::create(b, loc(), cast<SharedType>(type),
                                  IntegerAttr());
@@ -341,11 +368,14 @@ Ring &Roles::ringOf(const CopiedLoop &copied) {
     channel.empty = allocate(mbarriers);
     // Arrivals per round: every copying thread says that its copies are there,
     // or one thread which bytes to wait for; and one lane of each computing
-    // warp that the slot was read.
+    // warp, of all programs that copy together, that the slot was read.
     MbarrierInitOp::create(
         b, loc(), channel.full,
         filled == Filled::ByEngine ? 1 : 32 * schedule.getCopyWarps());
-    MbarrierInitOp::create(b, loc(), channel.empty, schedule.getWarps());
+    MbarrierInitOp::create(b, loc(), channel.empty,
+                           schedule.getWarps() * (ring->isMulticast(channel)
+                                                      ? schedule.getCluster()
+                                                      : 1));
   }
   ring->compute = ring->copy = RingPosition::first(stages, b, loc());
   rings.push_back(std::move(ring));
@@ -454,7 +484,8 @@ void Roles::giveBack(const CopiedLoop &copied, scf::ForOp loop,
       OpBuilder::InsertionGuard guard(b);
       if (Operation *last = lastWait(channel, ring.blocks, loop))
         b.setInsertionPointAfter(last);
-      MbarrierArriveOp::create(b, loc(), channel.empty, index);
+      MbarrierArriveOp::create(b, loc(), channel.empty, index,
+                               ring.isMulticast(channel));
     }
     return;
   }
@@ -463,7 +494,8 @@ void Roles::giveBack(const CopiedLoop &copied, scf::ForOp loop,
   auto emptyOf = [&](const RingPosition &next) {
     Value at = next.slotBefore(b, loc());
     for (const Channel &channel : ring.channels)
-      MbarrierArriveOp::create(b, loc(), channel.empty, at);
+      MbarrierArriveOp::create(b, loc(), channel.empty, at,
+                               ring.isMulticast(channel));
   };
   auto when = [&](arith::CmpIPredicate predicate, Value x, Value y,
                   llvm::function_ref<void()> then) {
@@ -532,7 +564,8 @@ void Roles::copy(const CopiedLoop &copied, IRMapping &map) {
   Value before = at.otherParity(b, loc());
   auto indices = indicesAt(loop, copied.loads, mine.getInductionVar(), b, map);
   for (const Channel &channel : ring.channels) {
-    MbarrierWaitOp::create(b, loc(), channel.empty, slot, before);
+    MbarrierWaitOp::create(b, loc(), channel.empty, slot, before,
+                           ring.isMulticast(channel));
     if (ring.filled == Filled::ByEngine) {
       int64_t bytes = 0;
       for (unsigned i : channel.blocks) {
@@ -546,7 +579,8 @@ void Roles::copy(const CopiedLoop &copied, IRMapping &map) {
       Value view = map.lookupOrDefault(load.getView());
       if (ring.filled == Filled::ByEngine)
         CopyTensorOp::create(b, load.getLoc(), view, indices[i], ring.blocks[i],
-                             slot, channel.full, slot, load.getExtents());
+                             slot, channel.full, slot, load.getExtents(),
+                             ring.multicast[i]);
       else
         copyBlock(load, view, indices[i], ring.blocks[i], slot,
                   schedule.getCopyWarps(), b);
@@ -687,13 +721,24 @@ void Roles::run() {
   if (llvm::any_of(slice, llvm::IsaPred<TicketOp>) &&
       isFilled(Filled::ByEngine))
     FenceSharedOp::create(b, loc());
-  BarrierOp::create(b, loc());
+  const bool isCluster = llvm::any_of(rings, [](const auto &ring) {
+    return llvm::is_contained(ring->multicast, true);
+  });
+  if (schedule.getCluster() > 1 && !isCluster)
+    dropCluster(kernel, gpu.features.bulkCopies);
+  if (isCluster)
+    ClusterBarrierOp::create(b, loc());
+  else
+    BarrierOp::create(b, loc());
   auto roles = RolesOp::create(b, loc());
+  if (isCluster)
+    ClusterBarrierOp::create(b, loc());
   Block *compute = b.createBlock(&roles.getCompute()),
         *copy = b.createBlock(&roles.getCopy());
-  compute->getOperations().splice(compute->end(), body.getOperations(),
-                                  std::next(roles->getIterator()),
-                                  body.getTerminator()->getIterator());
+  compute->getOperations().splice(
+      compute->end(), body.getOperations(),
+      std::next(roles->getIterator(), 1 + isCluster),
+      body.getTerminator()->getIterator());
   // Copies first: they are made from the loads, which compute() erases.
   b.setInsertionPointToEnd(copy);
   IRMapping map;

@@ -66,8 +66,8 @@ LogicalResult act::tile::lowerOp(Operation *op, ThreadBuilder &t) {
   if (isa<TicketOp, WaitTurnOp, PassTurnOp>(op))
     return lowerTurn(op, t);
   if (isa<RolesOp, MbarrierInitOp, MbarrierArriveOp, MbarrierArriveCopiesOp,
-          MbarrierWaitOp, MbarrierExpectOp, AwaitGroupTurnOp, PassGroupTurnOp>(
-          op))
+          MbarrierWaitOp, MbarrierExpectOp, AwaitGroupTurnOp, PassGroupTurnOp,
+          ClusterBarrierOp>(op))
     return lowerRoles(op, t);
   if (isa<ViewOp, TransposedViewOp>(op)) // its readers ask for its parts
     return success();

@@ -475,6 +475,12 @@ def AssignRolesPass : Pass<"tile-assign-roles", "::mlir::gpu::GPUModuleOp"> {
     Where the target has a copy engine (TMA), it copies the blocks of a loop if it
     can copy all of them: one thread starts it, and the mbarrier counts bytes.
 
+    If the schedule has a cluster, its programs copy together what they have in
+    common: blocks of at least 8 rows for each, at a position that is the same for
+    all, in loops that all go through as often. A slot of such blocks is empty when
+    the computing warps of all programs have said so. Without any such block each
+    program is on its own; the pass warns of it, and removes the cluster.
+
     A loop qualifies if it is in the kernel's body, its bounds and the loads'
     indices depend only on scalars, and the kernel does not write the memory they
     read. Other loads stay as they are. The pass runs between `tile-assign-layouts`

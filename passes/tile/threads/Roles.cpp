@@ -146,6 +146,12 @@ LogicalResult act::tile::lowerRoles(Operation *op, ThreadBuilder &t) {
     passGroupTurn(t);
     return success();
   }
+  // Threads arrive on their own: those of a warp may come from different roles.
+  if (isa<ClusterBarrierOp>(op)) {
+    NVVM::ClusterArriveOp::create(t.b, t.loc, UnitAttr());
+    NVVM::ClusterWaitOp::create(t.b, t.loc, UnitAttr());
+    return success();
+  }
   auto type = cast<SharedType>(op->getOperand(0).getType());
   Value base = t.scalar(op->getOperand(0));
   if (auto init = dyn_cast<MbarrierInitOp>(op)) {
@@ -175,12 +181,14 @@ LogicalResult act::tile::lowerRoles(Operation *op, ThreadBuilder &t) {
     return success();
   }
   // try_wait suspends the thread for a while and needs sm_90; test_wait only
-  // asks.
+  // asks. Both acquire at the scope of the program unless told otherwise.
   if (auto wait = dyn_cast<MbarrierWaitOp>(op)) {
     t.inlinePtx(Type(),
                 "{ .reg .pred %over; again_${:uid}: mbarrier." +
                     std::string(t.sleepsAtMbarriers ? "try" : "test") +
-                    "_wait.parity.shared.b64 %over, [$0], $1; "
+                    "_wait.parity" +
+                    (wait.getCluster() ? ".acquire.cluster" : "") +
+                    ".shared.b64 %over, [$0], $1; "
                     "@!%over bra again_${:uid}; }",
                 "l,r,~{memory}", {at, t.scalar(wait.getParity())});
     return success();
@@ -191,7 +199,22 @@ LogicalResult act::tile::lowerRoles(Operation *op, ThreadBuilder &t) {
     NVVM::CpAsyncMBarrierArriveOp::create(t.b, t.loc, at, /*noinc=*/true);
     return success();
   }
-  // One lane arrives for its warp, once all lanes have read the slot.
+  // One lane arrives for its warp, once all lanes have read the slot. In a
+  // cluster, one arrives in each program, its own included.
+  if (cast<MbarrierArriveOp>(op).getCluster()) {
+    NVVM::SyncWarpOp::create(t.b, t.loc, t.i32(-1));
+    Value arrives = arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::ult,
+                                          t.lane, t.i32(clusterOf(op)));
+    t.when(arrives, [&] {
+      t.inlinePtx(
+          Type(),
+          "{ .reg .b64 %there; mapa.shared::cluster.u64 %there, $0, $1; "
+          "mbarrier.arrive.release.cluster.shared::cluster.b64 _, "
+          "[%there]; }",
+          "l,r,~{memory}", {at, t.lane});
+    });
+    return success();
+  }
   t.onceInWarp([&] {
     t.inlinePtx(Type(), "mbarrier.arrive.shared.b64 _, [$0];", "l,~{memory}",
                 {at});

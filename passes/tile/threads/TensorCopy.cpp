@@ -112,24 +112,38 @@ LogicalResult act::tile::lowerTensorCopy(CopyTensorOp op, ThreadBuilder &t) {
   Tensor tensor(op, t);
   Value slot = slotPointer(shared, t.scalar(op.getShared()), op.getSlot(), t);
   Value signal = t.mbarrier(op.getMbarriers(), op.getMbarrier());
+  // This program's rows, and the first of them.
+  const int64_t cluster = op.getMulticast() ? clusterOf(op) : 1,
+                own = form.rows() / cluster;
+  const std::string all = std::to_string((1 << cluster) - 1);
   t.once([&] {
+    Value first;
+    if (op.getMulticast())
+      first = t.mul(NVVM::ClusterId::create(t.b, t.loc, t.b.getI32Type()), own);
     for (const Shared::Panel &panel : form.panels())
-      for (int64_t row = 0; row < form.rows(); row += mostRows) {
-        const int64_t rows = std::min(mostRows, form.rows() - row);
+      for (int64_t row = 0; row < own; row += mostRows) {
+        const int64_t rows = std::min(mostRows, own - row);
+        Value to = slot;
+        if (first)
+          to = LLVM::GEPOp::create(t.b, t.loc, to.getType(), t.b.getI8Type(),
+                                   to, ValueRange{t.mul(first, panel.bytes)});
+        to = t.sharedByte(to, panel.start + row * panel.bytes);
         SmallVector<Value> operands{
-            t.sharedByte(slot, panel.start + row * panel.bytes),
+            to,
             tensor.map(
                 rows, panel.bytes / bytes,
                 panel.swizzle == act::layout::Swizzle::none ? 0 : panel.bytes),
             signal};
-        llvm::append_range(
-            operands, tensor.at(t.i32(row), t.i32(panel.firstByte / bytes)));
-        t.inlinePtx(Type(),
-                    "cp.async.bulk.tensor." + std::to_string(tensor.rank()) +
-                        "d.shared::cluster.global.mbarrier::complete_tx::bytes "
-                        "[$0], [$1, " +
-                        placeText(tensor.rank(), 3) + "], [$2];",
-                    withPlace("l,l,l", tensor.rank()), operands);
+        llvm::append_range(operands, tensor.at(t.add(first, t.i32(row)),
+                                               t.i32(panel.firstByte / bytes)));
+        t.inlinePtx(
+            Type(),
+            "cp.async.bulk.tensor." + std::to_string(tensor.rank()) +
+                "d.shared::cluster.global.mbarrier::complete_tx::bytes" +
+                (first ? ".multicast::cluster" : "") + " [$0], [$1, " +
+                placeText(tensor.rank(), 3) + "], [$2]" +
+                (first ? ", " + all : "") + ";",
+            withPlace("l,l,l", tensor.rank()), operands);
       }
   });
   return success();

@@ -170,3 +170,59 @@ func.func @f() attributes {tile.schedule = #tile.schedule<groups = 1, roles = {c
 
 // expected-error@+1 {{a schedule has 5 copying and storing warps with registers of their own, expected groups of 4}}
 func.func @f() attributes {tile.schedule = #tile.schedule<groups = 2, roles = {copy = 4 at 24, store = 1, compute at 232}>} { return }
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @f() kernel attributes {tile.schedule = #tile.schedule<roles = {copy = 1}, cluster = 2>} {
+    %c0 = arith.constant 0 : index
+    %empty = tile.alloc_shared : !tile.shared<2xi64>
+    tile.mbarrier_init %empty, 8 : !tile.shared<2xi64>
+    tile.barrier
+    tile.roles compute {
+      // expected-error@+1 {{'tile.mbarrier_arrive' op reaches other programs of the cluster, expected a tile.cluster_barrier before the tile.roles, after the mbarriers' initialisation}}
+      tile.mbarrier_arrive %empty[%c0] cluster : !tile.shared<2xi64>
+    } copy {
+      tile.mbarrier_expect %empty[%c0] bytes 0 : !tile.shared<2xi64>
+    }
+    tile.cluster_barrier
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @f() kernel attributes {tile.schedule = #tile.schedule<roles = {copy = 1}, cluster = 2>} {
+    %c0 = arith.constant 0 : index
+    %empty = tile.alloc_shared : !tile.shared<2xi64>
+    tile.cluster_barrier
+    tile.mbarrier_init %empty, 8 : !tile.shared<2xi64>
+    tile.roles compute {
+      // expected-error@+1 {{'tile.mbarrier_arrive' op reaches other programs of the cluster, expected a tile.cluster_barrier before the tile.roles, after the mbarriers' initialisation}}
+      tile.mbarrier_arrive %empty[%c0] cluster : !tile.shared<2xi64>
+    } copy {
+      tile.mbarrier_expect %empty[%c0] bytes 0 : !tile.shared<2xi64>
+    }
+    tile.cluster_barrier
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @f() kernel attributes {tile.schedule = #tile.schedule<roles = {copy = 1}, cluster = 2>} {
+    %c0 = arith.constant 0 : index
+    %empty = tile.alloc_shared : !tile.shared<2xi64>
+    tile.mbarrier_init %empty, 8 : !tile.shared<2xi64>
+    tile.cluster_barrier
+    tile.roles compute {
+      // expected-error@+1 {{'tile.mbarrier_arrive' op reaches other programs of the cluster, expected a tile.cluster_barrier after the tile.roles}}
+      tile.mbarrier_arrive %empty[%c0] cluster : !tile.shared<2xi64>
+    } copy {
+      tile.mbarrier_expect %empty[%c0] bytes 0 : !tile.shared<2xi64>
+    }
+    gpu.return
+  }
+}
