@@ -202,8 +202,11 @@ struct GradSums : AttentionSums {
     return l.mapAll(scores, in, elements, [&](Scalars &s, ValueRange x) {
       AttentionTiles::Position at = position(s);
       auto score = t.scoreAt(s, at, x[0], x.drop_front(4), true);
-      // A row that sees nothing has lse = -inf, and no gradient.
-      Value p = power(s, score.value, x[2]);
+      // A row that sees nothing has lse = -inf, and no gradient: its scores are
+      // -inf, too, and are shifted by a number so large that its product with
+      // log2(e) is still finite.
+      constexpr double least = -2.3e38;
+      Value p = s.exp(s.sub(score.value, s.max(x[2], s.f(least))));
       Value ds = s.mul(p, s.sub(t.dropAt(s, at, x[1]), x[3]));
       if (ofBias ? t.options.score != nullptr : !slopeIsScale(t.options)) {
         // A slope may be infinite or NaN where the score is -inf.

@@ -33,6 +33,25 @@ namespace act::tile {
 using namespace mlir;
 using namespace act::tile;
 
+/// The operand that a minimum or maximum of numbers always is; null if that is
+/// not known. Hardware compares no uniform registers, and a bound that is in
+/// one keeps the loop's counters there, too.
+static Value knownBound(Operation *op, ThreadBuilder &t) {
+  const bool isMin = isa<arith::MinSIOp>(op);
+  if ((!isMin && !isa<arith::MaxSIOp>(op)) ||
+      !op->getResult(0).getType().isIndex())
+    return {};
+  Value x = op->getOperand(0), y = op->getOperand(1);
+  auto isBelow = [&](Value a, Value b) {
+    return t.sums.rangeOf(a).second <= t.sums.rangeOf(b).first;
+  };
+  if (isBelow(x, y))
+    return isMin ? x : y;
+  if (isBelow(y, x))
+    return isMin ? y : x;
+  return {};
+}
+
 // Barriers that sharing of memory needs come first, then the op's own code.
 LogicalResult act::tile::lowerOp(Operation *op, ThreadBuilder &t) {
   t.loc = op->getLoc();
@@ -100,6 +119,10 @@ LogicalResult act::tile::lowerOp(Operation *op, ThreadBuilder &t) {
   // copied.
   if (touchesBlocks(op))
     return lowerElementwise(op, t);
+  if (Value known = knownBound(op, t)) {
+    t.scalars.map(op->getResult(0), t.scalar(known));
+    return success();
+  }
   if (isa<TileDialect>(op->getDialect()))
     return op->emitOpError("has no lowering to threads");
   for (auto [from, to] :
