@@ -5,7 +5,7 @@
 
 Their PTX is broken as test/runtime/sim/mutate.py does it, and judged as there: by a check, by the
 result, or not. Only mistakes in what synchronises, copies and multiplies, unless --all says otherwise;
-kernels with wgmma and a copying role only. First each kernel with wgmma has to run without a finding
+kernels with wgmma and a copying role only. First each kernel has to run without a finding
 itself. What the simulator tolerates counts as a finding: these kernels have none.
 
 Mutants that change nothing are counted apart: by the rules of ptx_equivalence.py, which look at the instructions
@@ -141,10 +141,10 @@ def main():
     listed = equivalents()
     with tempfile.TemporaryDirectory() as name, concurrent.futures.ThreadPoolExecutor(o.j) as pool:
         compiled = [Compiled(k, o.build, pathlib.Path(name) / str(i))
-                    for i, k in enumerate(module(HERE / "warp-groups-run.py").kernels()) if o.only in k.name and k.wgmma]
+                    for i, k in enumerate(module(HERE / "warp-groups-run.py").kernels()) if o.only in k.name]
         judged = pool.map(lambda c: c.judge(c.text, o.kernel_seeds), compiled)
         unclean = [f"{c.kernel.name}: {verdict}: {said}" for c, (verdict, said) in zip(compiled, judged) if verdict != "missed"]
-        mutants = [m for c in compiled if "roles" in c.kernel.source for m in mutants_of(c, listed, o.all)]
+        mutants = [m for c in compiled if c.kernel.wgmma and "roles" in c.kernel.source for m in mutants_of(c, listed, o.all)]
         if o.sample:
             mutants = sorted(mutants, key=lambda m: hashlib.sha256(m.label.encode()).hexdigest())[:o.sample]
         # A look at those that are said to change nothing, in case the simulator knows better.
