@@ -170,7 +170,8 @@ def followed(flow, i, kind):
 def waits_for_nothing(flow, i, kind):
     # .read ends before what it stands for; counted alike, the count is right only where all waits are alike.
     alike = len({s.opcode for s in flow.all if kind.wait(s) is not None}) == 1
-    return alike and flow.pending[kind][i] <= kind.wait(flow.all[i])  # -1: no thread with groups comes here
+    left = kind.wait(flow.all[i])
+    return alike and left < LIMIT and flow.pending[kind][i] <= left  # -1: no thread with groups comes here
 
 
 # ---- the rules: (flow, place) -> reason
