@@ -1,20 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""warp-groups-mutants.py BUILD [--sample N] [--seeds N] [--only TEXT] [--all] [--at-least PERCENT] [-j N]:
-of the kernels of warp-groups-run.py, how many broken ones does the simulator notice?
+"""warp-groups-mutants.py BUILD [--sample N] [--seeds N] [--kernel-seeds N] [--only TEXT] [--all] [--at-least PERCENT]
+[--reasons] [-j N]: of the kernels of warp-groups-run.py, how many broken ones does the simulator notice?
 
 Their PTX is broken as test/runtime/sim/mutate.py does it, and judged as there: by a check, by the
 result, or not. Only mistakes in what synchronises, copies and multiplies, unless --all says otherwise;
-kernels with wgmma and a copying role only. First each kernel itself has to run without a finding
-under all seeds."""
+kernels with wgmma and a copying role only. First each kernel has to run without a finding
+itself. What the simulator tolerates counts as a finding: these kernels have none.
+
+Mutants that change nothing are counted apart: by the rules of ptx_equivalence.py, which look at the instructions
+alone, or listed in warp-groups-equivalent.txt. They are run as well; one that is noticed is an error, as is
+a line of the list that no mutant needs."""
 import argparse
 import collections
 import concurrent.futures
+import dataclasses
+import fnmatch
 import hashlib
 import importlib.util
 import json
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
@@ -23,7 +28,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "test/runtime/sim")]
 import mutate  # noqa: E402
+import ptx_equivalence  # noqa: E402
 from simulate import MAP_TYPES  # noqa: E402
+
+MOST_EQUIVALENT = 15  # percent of all
 
 
 def module(path):
@@ -45,14 +53,18 @@ class Compiled:
                         "-o", "/dev/null"], check=True)
         [self.entry] = json.loads((folder / "index.json").read_text())
         self.text = (folder / self.entry["file"]).read_text()
+        self.arguments = kernel.arguments(folder)  # writes the inputs, which no launch changes
 
     def launch(self, text, folder, seed, most):
         """Exit code, and the first line of what was said."""
         ptx = folder / "mutant.ptx"
         ptx.write_text(text)
         self.kernel.prepare(folder)
-        arguments = self.kernel.arguments(folder)
-        files = [a.split(":", 1)[1] if not a.startswith("out:") else a.rsplit(":", 1)[1] for a in arguments]
+        arguments = []
+        for a in self.arguments:
+            kind, path = a.rsplit(":", 1)
+            arguments.append(a if kind == "in" else f"{kind}:{folder / pathlib.Path(path).name}")
+        files = [a.rsplit(":", 1)[1] for a in arguments]
 
         def outermost_first(numbers):
             return "x".join(map(str, reversed(numbers)))
@@ -66,7 +78,7 @@ class Compiled:
             grid = [min(max(1, 3 // cluster) * cluster, grid[0] * grid[1] * grid[2]), 1, 1]
         command = [self.sim, ptx, "--target", "sm_90a", "--grid", ",".join(map(str, grid)), "--block",
                    ",".join(map(str, self.entry["block"])), "--smem", self.entry["shared_bytes"], "--seed", seed,
-                   "--threads", 1, "--max-instructions", most, *(x for a in arguments for x in ("--arg", a))]
+                   "--threads", 1, "--max-instructions", most, "--benign=error", *(x for a in arguments for x in ("--arg", a))]
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
         return done.returncode, next((line for line in done.stderr.splitlines() if line.strip()), "")
 
@@ -84,42 +96,89 @@ class Compiled:
             return "missed", ""
 
 
+def equivalents():
+    """Patterns of names, and reasons."""
+    lines = (HERE / "warp-groups-equivalent.txt").read_text().splitlines()
+    return dict(line.split(" :: ", 1) for line in lines if line.strip() and not line.startswith("#"))
+
+
+@dataclasses.dataclass
+class Mutant:
+    kernel: Compiled
+    family: str
+    name: str  # for the list: it counts instructions of the same kind, so that it stays when others come or go
+    label: str
+    text: str
+    reason: str  # why it changes nothing, or None
+
+
+def mutants_of(c, listed, everything):
+    flow = ptx_equivalence.Flow(c.text, c.entry["entry"])
+    nth, seen = [], collections.Counter()
+    for s in flow.all:
+        seen[s.opcode] += 1
+        nth.append(f"{s.opcode} {seen[s.opcode]}")
+    for family, number, variant, text in mutate.mutants_of(c.text, c.entry["entry"]):
+        if everything or family != "delete other":
+            name = f"{c.kernel.name}: {family}{variant} {nth[number - 1]}"
+            reason = ptx_equivalence.reason(flow, family, number, variant)
+            if not reason:
+                reason = next((p for p in listed if fnmatch.fnmatchcase(name, p)), None)
+            yield Mutant(c, family, name, f"{name}, #{number}", text, reason)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--sample", type=int)
-    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--seeds", type=int, default=8)
+    parser.add_argument("--kernel-seeds", type=int, default=20, help="for the kernels themselves")
     parser.add_argument("--only", default="")
     parser.add_argument("--all", action="store_true")
-    parser.add_argument("--at-least", type=float, default=99.0)
+    parser.add_argument("--at-least", type=float, default=99.0, help="percent to be noticed")
+    parser.add_argument("--reasons", action="store_true", help="how many change nothing for which reason")
     parser.add_argument("-j", type=int, default=2)
     o = parser.parse_args()
-    scores, missed, unclean = collections.defaultdict(collections.Counter), [], []
+    listed = equivalents()
     with tempfile.TemporaryDirectory() as name, concurrent.futures.ThreadPoolExecutor(o.j) as pool:
         compiled = [Compiled(k, o.build, pathlib.Path(name) / str(i))
-                    for i, k in enumerate(module(HERE / "warp-groups-run.py").kernels())
-                    if o.only in k.name and k.wgmma and "roles" in k.source]
-        for c, (verdict, said) in zip(compiled, pool.map(lambda c: c.judge(c.text, o.seeds), compiled)):
-            if verdict != "missed":
-                unclean.append(f"{c.kernel.name}: {verdict}: {said}")
-        opcodes = {c: [s.opcode for s in mutate.statements(c.text, c.entry["entry"]) if s] for c in compiled}
-        mutants = [(c, family, f"{c.kernel.name}: {family} #{number}{variant} {opcodes[c][number - 1]}", text)
-                   for c in compiled for family, number, variant, text in mutate.mutants_of(c.text, c.entry["entry"])
-                   if o.all or family != "delete other"]
+                    for i, k in enumerate(module(HERE / "warp-groups-run.py").kernels()) if o.only in k.name]
+        judged = pool.map(lambda c: c.judge(c.text, o.kernel_seeds), compiled)
+        unclean = [f"{c.kernel.name}: {verdict}: {said}" for c, (verdict, said) in zip(compiled, judged) if verdict != "missed"]
+        mutants = [m for c in compiled if c.kernel.wgmma and "roles" in c.kernel.source for m in mutants_of(c, listed, o.all)]
         if o.sample:
-            mutants = sorted(mutants, key=lambda m: hashlib.sha256(m[2].encode()).hexdigest())[:o.sample]
-        for (c, family, label, _), (verdict, _) in zip(mutants, pool.map(lambda m: m[0].judge(m[3], o.seeds), mutants)):
-            scores[family][verdict] += 1
-            if verdict == "missed":
-                missed.append(label)
+            mutants = sorted(mutants, key=lambda m: hashlib.sha256(m.label.encode()).hexdigest())[:o.sample]
+        # A look at those that are said to change nothing, in case the simulator knows better.
+        verdicts = [v for v, _ in pool.map(lambda m: m.kernel.judge(m.text, 2 if m.reason else o.seeds), mutants)]
+    return report(o, mutants, verdicts, unclean, listed, len(compiled))
+
+
+def report(o, mutants, verdicts, unclean, listed, kernels):
+    scores, reasons = collections.defaultdict(collections.Counter), collections.Counter()
+    missed, wrong = [], []
+    for m, verdict in zip(mutants, verdicts):
+        if m.reason and verdict in ("check", "result"):
+            wrong.append(f"said to change nothing, but noticed: {m.label}: {m.reason}")
+        elif m.reason and verdict == "missed":
+            verdict = "equivalent"
+            reasons[m.reason if m.reason not in listed else "one of the list"] += 1
+        scores[m.family][verdict] += 1
+        if verdict == "missed":
+            missed.append(f"missed: {m.label}")
+    whole = not o.sample and not o.only
+    if whole:
+        wrong += [f"listed, but no mutant: {p}" for p in listed if not any(m.reason == p for m in mutants)]
     everything = sum(scores.values(), collections.Counter())
     mutate.table("family", [*sorted(scores.items()), ("all", everything)])
-    print(*(f"missed: {m}" for m in missed), *(f"unclean: {u}" for u in unclean), sep="\n")
     counted = everything["check"] + everything["result"] + everything["missed"]
     noticed = counted - everything["missed"]
-    print(f"{noticed} of {counted} noticed, {100 * noticed / max(counted, 1):.1f} %; {len(compiled)} kernels, {o.seeds} seeds, "
+    if whole and 100 * everything["equivalent"] > MOST_EQUIVALENT * len(mutants):
+        wrong.append(f"more than {MOST_EQUIVALENT} % change nothing")
+    print(*(f"{count:5} {why}" for why, count in reasons.most_common() if o.reasons), *missed,
+          *(f"unclean: {u}" for u in unclean), *wrong, sep="\n")
+    print(f"{noticed} of {counted} noticed, {100 * noticed / max(counted, 1):.1f} %; {len(mutants)} mutants; {kernels} kernels, "
           f"{len(unclean)} with findings of their own")
-    return not counted or bool(unclean) or 100 * noticed < o.at_least * counted
+    return not counted or bool(unclean) or bool(wrong) or 100 * noticed < o.at_least * counted
 
 
 if __name__ == "__main__":

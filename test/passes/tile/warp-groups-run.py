@@ -49,10 +49,10 @@ PRODUCTS = [
     Product("96 columns", ROLES, n=96),
     Product("80 columns", ROLES, n=80, b_transposed=True),
     Product("176 columns", ROLES, n=176),
-    Product("40 columns by n", ROLES, n=40, b_transposed=True, size=(200, 120, 160)),
-    Product("320 columns", "groups = 1, stages = 2, roles = {copy = 1}", m=64, n=320, size=(128, 640, 96)),
+    Product("40 columns by n", ROLES, n=40, b_transposed=True, size=(200, 120, 416)),
+    Product("320 columns", "groups = 1, stages = 2, roles = {copy = 1}", m=64, n=320, size=(128, 640, 352)),
     Product("40 columns by k", ROLES, n=40, size=(200, 120, 160), wgmma=False),
-    Product("48 of k", ROLES, k=48, size=(128, 128, 144)),
+    Product("48 of k", ROLES, k=48, size=(128, 128, 336)),
     Product("computed a", ROLES, computed="a"),
     Product("computed b", "groups = 2, stages = 2", computed="b"),
     Product("both computed", "groups = 2, stages = 2", computed="ab", b_transposed=True),
@@ -149,24 +149,24 @@ def text(p):
 """, shapes
 
 
-# out = (q k^T) v, over 256 keys in blocks of 64
+# out = (q k^T) v, over 448 keys in blocks of 64
 CHAIN = """gpu.module @kernels {{
-  gpu.func @chain(%q: !tile.view<{rows}x64xbf16>, %k: !tile.view<256x64xbf16>, %v: !tile.view<256x64xbf16>, %o: !tile.view<{rows}x64xbf16>)
+  gpu.func @chain(%q: !tile.view<{rows}x64xbf16>, %k: !tile.view<448x64xbf16>, %v: !tile.view<448x64xbf16>, %o: !tile.view<{rows}x64xbf16>)
       kernel attributes {{tile.grid = array<i64: {programs}, 1, 1>, tile.schedule = #tile.schedule<{schedule}>}} {{
     %c0 = arith.constant 0 : index
     %c64 = arith.constant 64 : index
-    %end = arith.constant 256 : index
+    %end = arith.constant 448 : index
     %zero = arith.constant dense<0.0> : tensor<128x64xf32>
     %c128 = arith.constant 128 : index
     %pid = tile.program_id x
     %i = arith.muli %pid, %c128 : index
     %Q = tile.load %q[%i : 128, %c0 : 64] : !tile.view<{rows}x64xbf16>
     %sum = scf.for %j = %c0 to %end step %c64 iter_args(%acc = %zero) -> (tensor<128x64xf32>) {{
-      %K = tile.load %k[%j : 64, %c0 : 64] : !tile.view<256x64xbf16>
+      %K = tile.load %k[%j : 64, %c0 : 64] : !tile.view<448x64xbf16>
       %Kt = tile.trans %K : tensor<64x64xbf16>
       %s = tile.dot %Q, %Kt, %zero : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
       %p = arith.truncf %s : tensor<128x64xf32> to tensor<128x64xbf16>
-      %V = tile.load %v[%j : 64, %c0 : 64] : !tile.view<256x64xbf16>
+      %V = tile.load %v[%j : 64, %c0 : 64] : !tile.view<448x64xbf16>
       %d = tile.dot %p, %V, %acc : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
       scf.yield %d : tensor<128x64xf32>
     }}
@@ -179,8 +179,8 @@ CHAIN = """gpu.module @kernels {{
 # For each of 2 heads and 8 blocks of queries, as in attention's gradient: s = q k^T + row; out = sum of s^T q, and s k, which is added to
 # memory. Loops in loops, a row beside the operands, sums side by side.
 GRADIENT = """gpu.module @kernels {{
-  gpu.func @gradient(%q: !tile.view<2x512x64xbf16>, %k: !tile.view<128x64xbf16>, %r: !tile.view<2x512xf32>, %o: !tile.view<128x64xf32>, %p: !tile.view<512x64xf32>)
-      kernel attributes {{tile.grid = array<i64: 1, 1, 1>, tile.schedule = #tile.schedule<{schedule}>}} {{
+  gpu.func @gradient(%q: !tile.view<2x512x64xbf16>, %k: !tile.view<256x64xbf16>, %r: !tile.view<2x512xf32>, %o: !tile.view<256x64xf32>, %p: !tile.view<512x64xf32>)
+      kernel attributes {{tile.grid = array<i64: 2, 1, 1>, tile.schedule = #tile.schedule<{schedule}>}} {{
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c2 = arith.constant 2 : index
@@ -189,7 +189,10 @@ GRADIENT = """gpu.module @kernels {{
     %zero = arith.constant dense<0.0> : tensor<128x64xf32>
     %none = arith.constant dense<0.0> : tensor<64x128xf32>
     %part = arith.constant dense<0.0> : tensor<64x64xf32>
-    %K = tile.load %k[%c0 : 128, %c0 : 64] : !tile.view<128x64xbf16>
+    %c128 = arith.constant 128 : index
+    %x = tile.program_id x
+    %first = arith.muli %x, %c128 : index
+    %K = tile.load %k[%first : 128, %c0 : 64] : !tile.view<256x64xbf16>
     %Kt = tile.trans %K : tensor<128x64xbf16>
     %all = scf.for %h = %c0 to %c2 step %c1 iter_args(%before = %zero) -> (tensor<128x64xf32>) {{
       %sum = scf.for %i = %c0 to %end step %c64 iter_args(%acc = %before) -> (tensor<128x64xf32>) {{
@@ -208,7 +211,7 @@ GRADIENT = """gpu.module @kernels {{
       }}
       scf.yield %sum : tensor<128x64xf32>
     }}
-    tile.store %all, %o[%c0 : 128, %c0 : 64] : !tile.view<128x64xf32>
+    tile.store %all, %o[%first : 128, %c0 : 64] : !tile.view<256x64xf32>
     gpu.return
   }}
 }}
@@ -216,20 +219,21 @@ GRADIENT = """gpu.module @kernels {{
 
 # Two results of different widths, stored one after the other by way of the same memory, by persistent programs.
 WIDTHS = """gpu.module @kernels {{
-  gpu.func @widths(%a: !tile.view<512x64xbf16>, %b: !tile.view<64x192xbf16>, %o: !tile.view<512x192xbf16>)
+  gpu.func @widths(%a: !tile.view<512x256xbf16>, %b: !tile.view<256x192xbf16>, %o: !tile.view<512x192xbf16>)
       kernel attributes {{tile.grid = array<i64: 4, 1, 1>, tile.schedule = #tile.schedule<{schedule}>}} {{
     %c0 = arith.constant 0 : index
     %c32 = arith.constant 32 : index
     %c64 = arith.constant 64 : index
     %c128 = arith.constant 128 : index
+    %c256 = arith.constant 256 : index
     %narrow = arith.constant dense<0.0> : tensor<128x64xf32>
     %wide = arith.constant dense<0.0> : tensor<128x128xf32>
     %p = tile.program_id x
     %i = arith.muli %p, %c128 : index
-    %s, %t = scf.for %k = %c0 to %c64 step %c32 iter_args(%x = %narrow, %y = %wide) -> (tensor<128x64xf32>, tensor<128x128xf32>) {{
-      %A = tile.load %a[%i : 128, %k : 32] : !tile.view<512x64xbf16>
-      %B = tile.load %b[%k : 32, %c0 : 64] : !tile.view<64x192xbf16>
-      %C = tile.load %b[%k : 32, %c64 : 128] : !tile.view<64x192xbf16>
+    %s, %t = scf.for %k = %c0 to %c256 step %c32 iter_args(%x = %narrow, %y = %wide) -> (tensor<128x64xf32>, tensor<128x128xf32>) {{
+      %A = tile.load %a[%i : 128, %k : 32] : !tile.view<512x256xbf16>
+      %B = tile.load %b[%k : 32, %c0 : 64] : !tile.view<256x192xbf16>
+      %C = tile.load %b[%k : 32, %c64 : 128] : !tile.view<256x192xbf16>
       %u = tile.dot %A, %B, %x : tensor<128x32xbf16>, tensor<32x64xbf16> -> tensor<128x64xf32>
       %v = tile.dot %A, %C, %y : tensor<128x32xbf16>, tensor<32x128xbf16> -> tensor<128x128xf32>
       scf.yield %u, %v : tensor<128x64xf32>, tensor<128x128xf32>
@@ -308,13 +312,13 @@ def kernels():
                      "groups = 2, stages = 2, rotated, turns, cluster = 4, roles = {copy = 4 at 24, compute at 240}",
                      "groups = 2, stages = 2, rotated, persistent, cluster = 2, roles = {copy = 1}"):
         programs = 4 if "cluster" in schedule else 1
-        arrays = {x: rng.integers(-1, 2, (128 * programs if x == "q" else 256, 64)).astype(np.float64) * (rng.random((1, 64)) < 0.1)
-                  for x in "qkv"}
+        arrays = {x: rng.integers(-1, 2, shape).astype(np.float64) * (rng.random(shape) < 0.4)
+                  for x, shape in (("q", (128 * programs, 64)), ("k", (448, 64)), ("v", (448, 64)))}
         want = arrays["q"] @ arrays["k"].T @ arrays["v"]
         yield Kernel(f"chain, {schedule}", CHAIN.format(schedule=schedule, programs=programs, rows=128 * programs), arrays,
                      dict.fromkeys("qkv", "bf16"), want.astype(np.float32), "bf16", multicast=programs > 1)
     for schedule in (ROLES, ROLES.replace("roles", "persistent, roles")):
-        arrays = {"a": rng.integers(-2, 3, (512, 64)).astype(np.float64), "b": rng.integers(-2, 3, (64, 192)).astype(np.float64)}
+        arrays = {"a": rng.integers(-2, 3, (512, 256)).astype(np.float64), "b": rng.integers(-2, 3, (256, 192)).astype(np.float64)}
         want = arrays["a"] @ arrays["b"]
         yield Kernel(f"widths, {schedule}", WIDTHS.format(schedule=schedule), arrays, dict.fromkeys("ab", "bf16"),
                      numbers(bits(want, "bf16"), "bf16"), "bf16")
@@ -324,7 +328,7 @@ def kernels():
                      "groups = 2, stages = 1, persistent, roles = {copy = 3 at 24, store = 1, compute at 240}",
                      "groups = 1, stages = 3, roles = {copy = 1, store = 1}"):
         arrays = {x: rng.integers(-1, 2, shape).astype(np.float64)
-                  for x, shape in (("q", (2, 512, 64)), ("k", (128, 64)), ("r", (2, 512)))}
+                  for x, shape in (("q", (2, 512, 64)), ("k", (256, 64)), ("r", (2, 512)))}
         scores = arrays["q"] @ arrays["k"].T + arrays["r"][:, :, None]
         want = sum(s.T @ q for s, q in zip(scores, arrays["q"]))
         yield Kernel(f"gradient, {schedule}", GRADIENT.format(schedule=schedule), arrays,
