@@ -152,6 +152,22 @@ bool isElementwise(const KernelResults &results) {
   return !sums;
 }
 
+/// Gives an optimizer's update, which stores the parameter and its states,
+/// blocks of 8 numbers a thread: with 32, eight warps have all registers of a
+/// multiprocessor, and often compute while nobody loads.
+void shrink(KernelGrid &grid, const KernelResults &results) {
+  constexpr size_t many = 3;
+  const size_t last = grid.blocks.size() - 1;
+  if (results.stored.size() < many || last == 0 || !isElementwise(results))
+    return;
+  SmallVector<int64_t> less = grid.blocks;
+  int64_t &rows = less[last - 1];
+  while (rows % 2 == 0 && rows / 2 * less[last] % (8 * fourWarps) == 0)
+    rows /= 2; // no thread gets copies
+  if (isMadeOfBlocks(grid.root, less))
+    grid.blocks = less;
+}
+
 } // namespace
 
 // A program has whole rows where rows are summed, as far as registers allow,
@@ -180,6 +196,7 @@ KernelGrid act::tile::planRows(KernelGrid grid, const KernelResults &results,
     grid.warps = 8;
   if (parts)
     divideRows(grid, parts);
+  shrink(grid, results);
   if (dice && isElementwise(results)) {
     grid.warps = int64_t(1) << dice(4);
     SmallVector<int64_t> halved = grid.blocks;
