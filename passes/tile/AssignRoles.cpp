@@ -22,6 +22,7 @@
 // iteration. Loops around a loop are repeated on both sides.
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/tile/DotWarps.h"
 #include "passes/tile/KnownTarget.h"
 #include "passes/tile/Passes.h"
 #include "passes/tile/StagedLoads.h"
@@ -673,7 +674,7 @@ void Roles::run() {
     return;
   findLoops();
   if (loops.empty()) {
-    if (!kernel->hasAttr(plannedBytesName)) // nobody chose it by hand
+    if (isByHand(kernel))
       kernel.emitWarning(
           "has copying warps, but no loop whose blocks they could load: "
           "operands "
