@@ -270,6 +270,16 @@ void Roles::findLoops() {
     copied.channels = channelsOf(copied.loads);
     loops.push_back(std::move(copied));
   }
+  // Of a loop in a loop, the inner one has more to copy. What the outer one
+  // loads, such as a persistent program's queries, is left to the computing
+  // warps.
+  llvm::SmallPtrSet<Operation *, 4> outer;
+  for (const CopiedLoop &copied : loops)
+    for (Operation *op = copied.loop; op != kernel;)
+      outer.insert(op = op->getParentOp());
+  llvm::erase_if(loops, [&](const CopiedLoop &copied) {
+    return outer.contains(copied.loop);
+  });
 }
 
 /// The copy engine brings rows, too: they are in shared memory when they are

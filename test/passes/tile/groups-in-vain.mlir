@@ -126,3 +126,32 @@ gpu.module @planned {
     gpu.return
   }
 }
+
+// -----
+
+// The loop over keys is in one over programs, which loads the queries.
+gpu.module @persistent {
+  gpu.func @chain(%q: !tile.view<512x64xbf16>, %k: !tile.view<256x64xbf16>, %v: !tile.view<256x64xbf16>, %o: !tile.view<512x64xbf16>)
+      kernel attributes {tile.grid = array<i64: 4, 1, 1>, tile.schedule = #tile.schedule<groups = 2, stages = 2, rotated, turns, persistent, roles = {copy = 1}>} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %c128 = arith.constant 128 : index
+    %end = arith.constant 256 : index
+    %p = tile.program_id x
+    %i = arith.muli %p, %c128 : index
+    %zero = arith.constant dense<0.0> : tensor<128x64xf32>
+    %Q = tile.load %q[%i : 128, %c0 : 64] : !tile.view<512x64xbf16>
+    %sum = scf.for %j = %c0 to %end step %c64 iter_args(%acc = %zero) -> (tensor<128x64xf32>) {
+      %K = tile.load %k[%j : 64, %c0 : 64] : !tile.view<256x64xbf16>
+      %Kt = tile.trans %K : tensor<64x64xbf16>
+      %s = tile.dot %Q, %Kt, %zero : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
+      %powers = arith.truncf %s : tensor<128x64xf32> to tensor<128x64xbf16>
+      %V = tile.load %v[%j : 64, %c0 : 64] : !tile.view<256x64xbf16>
+      %d = tile.dot %powers, %V, %acc : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
+      scf.yield %d : tensor<128x64xf32>
+    }
+    %r = arith.truncf %sum : tensor<128x64xf32> to tensor<128x64xbf16>
+    tile.store %r, %o[%i : 128, %c0 : 64] : !tile.view<512x64xbf16>
+    gpu.return
+  }
+}

@@ -284,6 +284,7 @@ def kernels():
                      "groups = 2, stages = 2, rotated, roles = {copy = 4 at 24, compute at 240}",
                      "groups = 2, stages = 2, rotated, turns, roles = {copy = 4 at 24, compute at 240}",
                      "groups = 2, stages = 1, rotated, turns, roles = {copy = 1}",
+                     "groups = 2, stages = 2, rotated, turns, persistent, roles = {copy = 4 at 24, compute at 240}",
                      "groups = 1, stages = 1, rotated, roles = {copy = 1}"):
         arrays = {x: rng.integers(-1, 2, (128 if x == "q" else 256, 64)).astype(np.float64) * (rng.random((1, 64)) < 0.1)
                   for x in "qkv"}
