@@ -103,17 +103,22 @@ InstructionAttr wgmma(DotOp dot, int64_t groups) {
                               /*parts=*/1);
 }
 
-/// What a target without products of groups makes of a schedule that has some.
-WalkResult warnOfGroups(gpu::GPUFuncOp kernel, StringRef target) {
+/// What is said of a schedule that has groups in vain.
+WalkResult checkGroups(gpu::GPUFuncOp kernel, const act::Target &gpu) {
   ScheduleAttr schedule = getSchedule(kernel);
   if (!kernel.isKernel() || !schedule.getInGroups())
     return WalkResult::advance();
-  if (schedule.getCopyRegisters())
+  if (!gpu.features.wgmma && schedule.getCopyRegisters())
     return kernel.emitOpError("has registers for each role, which ")
-           << target << " cannot move from one warp to another";
-  if (isByHand(kernel))
+           << gpu.name << " cannot move from one warp to another";
+  if (!isByHand(kernel))
+    return WalkResult::advance();
+  if (!gpu.features.wgmma)
     kernel.emitWarning("has groups of warps, but ")
-        << target << " has no products of groups: each warp multiplies alone";
+        << gpu.name << " has no products of groups: each warp multiplies alone";
+  else if (!kernel.walk([](DotOp) { return WalkResult::interrupt(); })
+                .wasInterrupted())
+    kernel.emitWarning("has groups of warps, but no products for them");
   return WalkResult::advance();
 }
 
@@ -159,9 +164,8 @@ struct SelectInstructions
     });
     if (walked.wasInterrupted())
       return signalPassFailure();
-    if (!hasWgmma)
-      walked = getOperation().walk(
-          [&](gpu::GPUFuncOp kernel) { return warnOfGroups(kernel, target); });
+    walked = getOperation().walk(
+        [&](gpu::GPUFuncOp kernel) { return checkGroups(kernel, **gpu); });
     if (walked.wasInterrupted())
       signalPassFailure();
   }

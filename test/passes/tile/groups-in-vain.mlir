@@ -155,3 +155,17 @@ gpu.module @persistent {
     gpu.return
   }
 }
+
+// -----
+
+// Nothing to multiply.
+gpu.module @sums {
+  // expected-warning@+1 {{has groups of warps, but no products for them}}
+  gpu.func @add(%a: !tile.view<256xf32>) kernel attributes {tile.schedule = #tile.schedule<groups = 2>} {
+    %c0 = arith.constant 0 : index
+    %x = tile.load %a[%c0 : 256] : !tile.view<256xf32>
+    %y = arith.addf %x, %x : tensor<256xf32>
+    tile.store %y, %a[%c0 : 256] : !tile.view<256xf32>
+    gpu.return
+  }
+}
