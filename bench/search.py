@@ -4,6 +4,7 @@
 
     build/venv/bin/python bench/search.py [--build FOLDER] [--target sm_90a] [--write]
                                           [--device cuda:0] [--log FILE] [--only TEXT]
+                                          [--clusters 1,2]
     build/venv/bin/python bench/search.py --fit
     build/venv/bin/python bench/search.py --check 5
 
@@ -14,9 +15,11 @@ beside its sum is part of the shape: a residual, a gate, a gradient that it adds
 A candidate has the rows and columns of a program's block, warp groups that share the rows,
 and how many rows of programs start together. Those that have no room are left out: two
 stages of operands in shared memory, a thread's sums and what it reads beside them in
-registers. The rest is ranked by the model of `Model`, whose constants are fitted to
-measurements of kernels of this form (--fit prints how well). The best are compiled, and
-what ptxas spills is left out. On a card (--device) they are timed, each as the median of
+registers. With --clusters, programs may also share copies in clusters, of which the model
+knows nothing: only a card can prefer them. (On an H200, pairs of programs took 20 to 50 %
+longer in a prototype, so they are not tried unless asked for.) The rest is ranked by the
+model of `Model`, whose constants are fitted to measurements of kernels of this form (--fit
+prints how well). The best are compiled, and what ptxas spills is left out. On a card (--device) they are timed, each as the median of
 20 launches, and the fastest wins; without one the model decides. What was timed is kept in
 --log, and not timed again.
 
@@ -75,6 +78,7 @@ class Schedule:
     columns: int
     groups: int
     together: int
+    cluster: int = 1
 
     def stages(self):
         """As many as there is room for beside what warps store their results by."""
@@ -84,7 +88,8 @@ class Schedule:
         return self.rows // self.groups * self.columns // 128 * (2 + beside) // 2
 
     def __str__(self):
-        return f"{self.rows}x{self.columns}, {self.groups} groups, {self.together} together"
+        return f"{self.rows}x{self.columns}, {self.groups} groups, {self.together} together" + \
+            f", clusters of {self.cluster}" * (self.cluster > 1)
 
 
 # Products of bf16 by warp groups of this form (two share a block, 4 stages, persistent), on an H200,
@@ -168,19 +173,22 @@ def shapes():
     return sorted(set(found), key=lambda p: (p.beside, p.rows, p.columns, p.sum))
 
 
-def candidates(p):
-    for (rows, groups), columns, together in itertools.product(
-            ((64, 1), (128, 2), (256, 2), (192, 3)), (64, 96, 128, 160, 192, 224, 256), (1, 4, 8, 16)):
-        s = Schedule(rows, columns, groups, together)
+def candidates(p, clusters=(1,)):
+    for (rows, groups), columns, together, cluster in itertools.product(
+            ((64, 1), (128, 2), (256, 2), (192, 3)), (64, 96, 128, 160, 192, 224, 256), (1, 4, 8, 16), clusters):
+        s = Schedule(rows, columns, groups, together, cluster)
+        programs = math.ceil(p.rows / rows) * math.ceil(p.columns / columns)
         if s.stages() >= 2 and s.registers(p.beside) <= GROUP_REGISTERS[groups] and rows <= 2 * p.rows:
-            yield s
+            if programs % cluster == 0:
+                yield s
 
 
 def table(found_by, entries):
     """The table's text: one line for each product."""
     lines = ",\n".join(
         f'  {{"rows": {p.rows}, "columns": {p.columns}, "sum": {p.sum}, "beside": {p.beside}, '
-        f'"block": [{s.rows}, {s.columns}], "groups": {s.groups}, "together": {s.together}}}' for p, s in entries)
+        f'"block": [{s.rows}, {s.columns}], "groups": {s.groups}, "together": {s.together}'
+        + f', "cluster": {s.cluster}' * (s.cluster > 1) + "}" for p, s in entries)
     return json.dumps({"target": TARGET, "found_by": found_by})[:-1] + f',\n "products": [\n{lines}\n]}}\n'
 
 
@@ -207,7 +215,7 @@ class Compiled:
     def fault(self, p, s):
         """Why it is not what was asked for; empty if it is."""
         schedule, grid = self.entry["schedule"], math.ceil(p.rows / s.rows) * math.ceil(p.columns / s.columns)
-        if schedule.get("groups") != s.groups or self.entry["grid"][0] != grid:
+        if (schedule.get("groups"), schedule.get("cluster", 1)) != (s.groups, s.cluster) or self.entry["grid"][0] != grid:
             return f"is planned otherwise: {schedule}, {self.entry['grid'][0]} programs and not {grid}"
         return f"spills {self.spilled} bytes" if self.spilled else ""
 
@@ -274,8 +282,8 @@ def best(p, model, o, card, folder):
     # Blocks that were measured come first, unless the model sees more in others than it is off by.
     def rank(s):
         doubt = 1 if any(m[3:5] == (s.rows, s.columns) for m in MEASURED) else 1.03
-        return doubt * model.seconds(p, s), -s.rows * s.columns, -s.together
-    ranked, tried = sorted(candidates(p), key=rank), []
+        return doubt * model.seconds(p, s), -s.rows * s.columns, -s.together, s.cluster
+    ranked, tried = sorted(candidates(p, o.clusters), key=rank), []
     good = []
     for s in ranked:
         if len(good) == o.tries or len(tried) == 3 * o.tries:
@@ -326,7 +334,7 @@ def check(o):
     with tempfile.TemporaryDirectory() as name:
         for e in chosen:
             p = Product(e["rows"], e["columns"], e["sum"], e["beside"])
-            s = Schedule(*e["block"], e["groups"], e["together"])
+            s = Schedule(*e["block"], e["groups"], e["together"], e.get("cluster", 1))
             fault = Compiled(o.build, o.target, p, None, pathlib.Path(name)).fault(p, s)
             wrong += bool(fault)
             print(f"{p}: {s}: {fault or 'ok'}")
@@ -340,6 +348,8 @@ def main():
     parser.add_argument("--target", default=TARGET, choices=[TARGET])
     parser.add_argument("--device", help="a card to time on, such as cuda:0")
     parser.add_argument("--log", type=pathlib.Path, help="what was timed, one line for each kernel")
+    parser.add_argument("--clusters", type=lambda text: [int(n) for n in text.split(",")], default=[1],
+                        help="programs of a cluster to try: 1, 2, 4, 8")
     parser.add_argument("--tries", type=int, default=3, help="schedules of a product that are timed")
     parser.add_argument("--only", default="", help="products whose name has this text")
     parser.add_argument("--write", action="store_true")

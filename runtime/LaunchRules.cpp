@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/LaunchRules.h"
+#include <algorithm>
 #include <cstring>
 
 using namespace act;
@@ -56,6 +57,16 @@ static Status checkCluster(const DeviceInfo &d, const KernelAttributes &k,
                     ", expected a multiple of the cluster's " +
                     std::to_string(c[i]));
   return ok();
+}
+
+uint32_t runtime::clusterAlongX(const KernelAttributes &k,
+                                const LaunchShape &s) {
+  return std::max(1u, s.cluster[0] ? s.cluster[0] : k.requiredCluster[0]);
+}
+
+uint64_t runtime::residentBlocks(uint64_t atOnce, uint32_t cluster,
+                                 uint64_t grid) {
+  return std::min(grid, std::max<uint64_t>(1, atOnce / cluster) * cluster);
 }
 
 Status runtime::checkLaunch(const DeviceInfo &d, const KernelAttributes &k,

@@ -17,6 +17,14 @@ inline constexpr const char *refusalPrefix = "launch: ";
 Status checkLaunch(const DeviceInfo &device, const KernelAttributes &kernel,
                    const LaunchShape &shape);
 
+/// Blocks of a cluster of such a launch, along x; 1 without clusters.
+uint32_t clusterAlongX(const KernelAttributes &kernel,
+                       const LaunchShape &shape);
+
+/// How many blocks of a persistent launch start, of a grid of so many: those
+/// that run at once, but whole clusters, and one at least.
+uint64_t residentBlocks(uint64_t atOnce, uint32_t cluster, uint64_t grid);
+
 /// Whether these rules made the error, so that the caller is at fault.
 inline bool isRefusal(const Error &error) {
   return error.message.rfind(refusalPrefix, 0) == 0;

@@ -68,14 +68,16 @@ LogicalResult InstructionAttr::verify(function_ref<InFlightDiagnostic()> error,
 // The printer writes warps, or groups, and stages always.
 Attribute ScheduleAttr::parse(AsmParser &p, Type) {
   SMLoc loc = p.getCurrentLocation();
-  int64_t warps = 4, stages = 2, copyWarps = 0;
+  int64_t warps = 4, stages = 2, copyWarps = 0, storeWarps = 0, cluster = 1;
   int64_t copyRegisters = 0, computeRegisters = 0;
   bool inGroups = false, rotated = false, persistent = false, turns = false;
   SmallVector<int64_t> raster;
-  // copy = 4 at 40, compute at 232
+  // copy = 3 at 40, store = 1, compute at 232
   auto parseRole = [&]() -> ParseResult {
     if (succeeded(p.parseOptionalKeyword("compute")))
       return failure(p.parseKeyword("at") || p.parseInteger(computeRegisters));
+    if (succeeded(p.parseOptionalKeyword("store")))
+      return failure(p.parseEqual() || p.parseInteger(storeWarps));
     if (p.parseKeyword("copy") || p.parseEqual() || p.parseInteger(copyWarps))
       return failure();
     return failure(succeeded(p.parseOptionalKeyword("at")) &&
@@ -106,6 +108,8 @@ Attribute ScheduleAttr::parse(AsmParser &p, Type) {
     }
     if (key == "stages")
       return p.parseInteger(stages);
+    if (key == "cluster")
+      return p.parseInteger(cluster);
     if (key == "raster")
       return p.parseDimensionList(raster, /*allowDynamic=*/false,
                                   /*withTrailingX=*/false);
@@ -113,14 +117,15 @@ Attribute ScheduleAttr::parse(AsmParser &p, Type) {
       return p.parseCommaSeparatedList(AsmParser::Delimiter::Braces, parseRole);
     return p.emitError(keyLoc)
            << "expected warps, groups, stages, raster, rotated, turns, "
-              "persistent or roles, got "
+              "persistent, cluster or roles, got "
            << key;
   };
   if (p.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, parseKey))
     return {};
   return p.getChecked<ScheduleAttr>(
       loc, p.getContext(), warps, stages, ArrayRef<int64_t>(raster), copyWarps,
-      inGroups, copyRegisters, computeRegisters, rotated, persistent, turns);
+      inGroups, copyRegisters, computeRegisters, rotated, persistent, turns,
+      storeWarps, cluster);
 }
 
 void ScheduleAttr::print(AsmPrinter &p) const {
@@ -139,11 +144,16 @@ void ScheduleAttr::print(AsmPrinter &p) const {
     p << ", turns";
   if (getPersistent())
     p << ", persistent";
+  if (getCluster() != 1)
+    p << ", cluster = " << getCluster();
   if (getCopyWarps()) {
     p << ", roles = {copy = " << getCopyWarps();
     if (getCopyRegisters())
-      p << " at " << getCopyRegisters() << ", compute at "
-        << getComputeRegisters();
+      p << " at " << getCopyRegisters();
+    if (getStoreWarps())
+      p << ", store = " << getStoreWarps();
+    if (getCopyRegisters())
+      p << ", compute at " << getComputeRegisters();
     p << '}';
   }
   p << '>';
@@ -157,13 +167,28 @@ ScheduleAttr ScheduleAttr::withoutRoles() const {
   return get(getContext(), getWarps(), getStages(), getRaster(),
              /*copyWarps=*/0, getInGroups(), /*copyRegisters=*/0,
              /*computeRegisters=*/0, /*rotated=*/false, getPersistent(),
-             /*turns=*/false);
+             /*turns=*/false, /*storeWarps=*/0, /*cluster=*/1);
+}
+
+ScheduleAttr ScheduleAttr::withoutStores() const {
+  return get(getContext(), getWarps(), getStages(), getRaster(),
+             getCopyWarps() + getStoreWarps(), getInGroups(),
+             getCopyRegisters(), getComputeRegisters(), getRotated(),
+             getPersistent(), getTurns(), /*storeWarps=*/0, getCluster());
 }
 
 ScheduleAttr ScheduleAttr::withoutRaster() const {
   return get(getContext(), getWarps(), getStages(), {}, getCopyWarps(),
              getInGroups(), getCopyRegisters(), getComputeRegisters(),
-             getRotated(), getPersistent(), getTurns());
+             getRotated(), getPersistent(), getTurns(), getStoreWarps(),
+             getCluster());
+}
+
+ScheduleAttr ScheduleAttr::withoutCluster() const {
+  return get(getContext(), getWarps(), getStages(), getRaster(), getCopyWarps(),
+             getInGroups(), getCopyRegisters(), getComputeRegisters(),
+             getRotated(), getPersistent(), getTurns(), getStoreWarps(),
+             /*cluster=*/1);
 }
 
 /// Whether the roles' registers are those of `setmaxnreg`, and a launch has as
@@ -184,8 +209,8 @@ static LogicalResult verifyRegisters(function_ref<InFlightDiagnostic()> error,
   constexpr int64_t group = ScheduleAttr::groupWarps, file = 65536;
   if (copyWarps % group)
     return error() << "a schedule has " << copyWarps
-                   << " copying warps with registers of their own, expected "
-                      "groups of 4";
+                   << " copying and storing warps with registers of their own, "
+                      "expected groups of 4";
   int64_t entry = file / (32 * (warps + copyWarps)) / 8 * 8,
           all = entry * (warps + copyWarps),
           taken = copyRegisters * copyWarps + computeRegisters * warps;
@@ -202,13 +227,18 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> error,
                                    ArrayRef<int64_t> raster, int64_t copyWarps,
                                    bool inGroups, int64_t copyRegisters,
                                    int64_t computeRegisters, bool rotated,
-                                   bool persistent, bool turns) {
+                                   bool persistent, bool turns,
+                                   int64_t storeWarps, int64_t cluster) {
   if (warps < 1 || warps > 32)
     return error() << "a schedule has " << warps << " warps, expected 1 to 32";
-  if (copyWarps < 0 || copyWarps > 32 - warps)
+  if (copyWarps < 0 || copyWarps > 32 - warps - storeWarps)
     return error()
            << "a schedule has " << copyWarps << " warps that copy and " << warps
            << " that compute, expected 0 or more, and at most 32 in all";
+  if (storeWarps < 0 || storeWarps > 1 || (storeWarps && !copyWarps))
+    return error()
+           << "a schedule has " << storeWarps
+           << " warps that store, expected 0, or 1 beside some that copy";
   if (stages < 1 || stages > 16)
     return error() << "a schedule has " << stages
                    << " stages, expected 1 to 16";
@@ -224,10 +254,16 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> error,
   if (turns && (!inGroups || warps <= groupWarps || !copyWarps))
     return error() << "a schedule has turns, expected groups = 2 or more that "
                       "take them, and roles = {copy = N}";
+  if (cluster != 1 && cluster != 2 && cluster != 4 && cluster != 8)
+    return error() << "a schedule has clusters of " << cluster
+                   << " programs, expected 2, 4 or 8";
+  if (cluster > 1 && !copyWarps)
+    return error() << "a schedule has clusters, expected roles = {copy = N}, "
+                      "whose copies the programs share";
   if (!inGroups && (copyRegisters || computeRegisters))
     return error() << "a schedule has registers for roles, expected groups = N "
                       "in place of warps";
-  return verifyRegisters(error, warps, copyWarps, copyRegisters,
+  return verifyRegisters(error, warps, copyWarps + storeWarps, copyRegisters,
                          computeRegisters);
 }
 

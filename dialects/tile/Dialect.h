@@ -79,6 +79,19 @@ unsigned indexBits(mlir::Operation *kernel);
 /// map of its view; empty if it can. The view must also be an argument.
 std::string tensorMapFault(BlockAccessOpInterface access);
 
+/// A block as runs of elements that are contiguous in memory: `count` of them,
+/// along the view's dimension `dimension` (-1: there is one), each `length`
+/// elements long. `order` has the block's dimensions as they lie in memory,
+/// the outermost first.
+struct MemoryRuns {
+  int64_t count = 1, dimension = -1, length = 1;
+  llvm::SmallVector<unsigned> order;
+};
+/// The runs of the block that an op accesses, or why it does not consist of
+/// runs that the copy engine can add to memory: of f32, in whole 16-byte
+/// pieces. Runs cover whole dimensions, so none is partly outside the view.
+std::string memoryRuns(BlockAccessOpInterface access, MemoryRuns &runs);
+
 /// Whether an operand or result of the op is a block, perhaps a pending one.
 bool touchesBlocks(mlir::Operation *op);
 
@@ -91,6 +104,15 @@ mlir::Value memoryOf(mlir::Value view);
 
 /// The schedule of a kernel (a gpu.func), or the default one.
 ScheduleAttr getSchedule(mlir::Operation *kernel);
+
+/// The programs of a cluster of the kernel around `op`; 1 where it has none.
+int64_t clusterOf(mlir::Operation *op);
+
+/// Whether a cluster's programs can copy so many rows together: parts of whole
+/// lines of a swizzle.
+constexpr bool canMulticast(int64_t rows, int64_t cluster) {
+  return rows % (8 * cluster) == 0;
+}
 
 /// Whether a launch can pass the kernel's arguments; reports those it cannot.
 /// For a kernel without attributes of this dialect, a pass is the first to

@@ -230,6 +230,13 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     has, where the copy warps are whole groups: `roles = {copy = 4 at 40, compute at
     232}`.
 
+    `store = 1` among the roles adds a warp that adds to memory for the others
+    (--tile-assign-stores): where a loop adds a block to a view, in turn or not,
+    threads leave the block in shared memory and go on. One thread waits for the
+    turn, lets the copy engine add the block, and passes the turn. The warp has the
+    registers of the copying ones: `roles = {copy = 3 at 24, store = 1, compute at
+    240}`.
+
     `rotated` lets a product of the next iteration run beside what this one computes
     between two of its products, in loops whose operands a copying warp loads: the
     loop carries the second product's computed operand (--tile-rotate-loops). It
@@ -245,12 +252,22 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     (--tile-make-persistent). The kernel needs a `tile.grid`, and a launch may have
     any number of programs, up to all of the grid's, along x.
 
+    `cluster = 2` makes programs that a launch starts next to each other, along x,
+    a cluster: 2, 4 or 8. A block that all of them copy in the same iteration is
+    read once: each copies a part of its rows to the memory of all
+    (--tile-assign-roles). The number of programs along x must be a multiple, and of
+    a persistent kernel that of all programs. It needs roles, and a target with
+    tensor maps; elsewhere, and where the programs have no block in common, there
+    are no clusters.
+
     Example: `#tile.schedule<warps = 4, stages = 3, raster = 8x32>`,
     `#tile.schedule<warps = 4, stages = 3, roles = {copy = 1}>`,
     `#tile.schedule<groups = 2, stages = 4, roles = {copy = 4 at 40, compute at 232}>`,
+    `#tile.schedule<groups = 2, stages = 2, roles = {copy = 3 at 24, store = 1, compute at 240}>`,
     `#tile.schedule<groups = 2, stages = 2, rotated, roles = {copy = 4 at 40, compute at 232}>`,
     `#tile.schedule<groups = 2, stages = 2, rotated, turns, roles = {copy = 4 at 40, compute at 232}>`,
-    `#tile.schedule<groups = 2, stages = 4, persistent, roles = {copy = 4 at 40, compute at 232}>`
+    `#tile.schedule<groups = 2, stages = 4, persistent, roles = {copy = 4 at 40, compute at 232}>`,
+    `#tile.schedule<groups = 2, stages = 4, persistent, cluster = 2, roles = {copy = 4 at 40, compute at 232}>`
   }];
   let parameters = (ins DefaultValuedParameter<"int64_t", "4">:$warps,
                         DefaultValuedParameter<"int64_t", "2">:$stages,
@@ -261,28 +278,37 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
                         DefaultValuedParameter<"int64_t", "0">:$computeRegisters,
                         DefaultValuedParameter<"bool", "false">:$rotated,
                         DefaultValuedParameter<"bool", "false">:$persistent,
-                        DefaultValuedParameter<"bool", "false">:$turns);
+                        DefaultValuedParameter<"bool", "false">:$turns,
+                        DefaultValuedParameter<"int64_t", "0">:$storeWarps,
+                        DefaultValuedParameter<"int64_t", "1">:$cluster);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let builders = [AttrBuilder<(ins "int64_t":$warps, "int64_t":$stages,
       CArg<"::llvm::ArrayRef<int64_t>", "{}">:$raster, CArg<"int64_t", "0">:$copyWarps), [{
     return $_get($_ctxt, warps, stages, raster, copyWarps, /*inGroups=*/false,
                  /*copyRegisters=*/0, /*computeRegisters=*/0, /*rotated=*/false,
-                 /*persistent=*/false, /*turns=*/false);
+                 /*persistent=*/false, /*turns=*/false, /*storeWarps=*/0,
+                 /*cluster=*/1);
   }]>];
   let extraClassDeclaration = [{
     /// Warps that multiply together, threads of them, and rows of a sum that an
     /// instruction of theirs computes.
     static constexpr int64_t groupWarps = 4, groupThreads = 128, groupRows = 64;
     /// All threads of a program, in any role.
-    int64_t getThreads() const { return 32 * (getWarps() + getCopyWarps()); }
+    int64_t getThreads() const {
+      return 32 * (getWarps() + getCopyWarps() + getStoreWarps());
+    }
     /// Registers that a thread has at the start, of a file of so many: a multiple
     /// of 8.
     int64_t getEntryRegisters(int64_t file) const;
     /// The same schedule in which all warps compute.
     ScheduleAttr withoutRoles() const;
+    /// The same schedule, with the storing warp among those that copy.
+    ScheduleAttr withoutStores() const;
     /// The same schedule, with programs in the order of their numbers.
     ScheduleAttr withoutRaster() const;
+    /// The same schedule, with each program on its own.
+    ScheduleAttr withoutCluster() const;
   }];
 }
 

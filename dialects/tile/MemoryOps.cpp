@@ -294,6 +294,41 @@ void StoreTensorOp::print(OpAsmPrinter &p) {
     << getShared().getType();
 }
 
+// tile.reduce_bulk %s[%slot] to %v[...] : shared, view
+ParseResult ReduceBulkOp::parse(OpAsmParser &p, OperationState &result) {
+  OpAsmParser::UnresolvedOperand view, shared;
+  SmallVector<OpAsmParser::UnresolvedOperand> slot;
+  BlockText block;
+  Type viewType, sharedType;
+  if (p.parseOperand(shared) ||
+      p.parseOperandList(slot, OpAsmParser::Delimiter::OptionalSquare) ||
+      p.parseKeyword("to") || p.parseOperand(view) || parseBlock(p, block) ||
+      p.parseOptionalAttrDict(result.attributes) ||
+      p.parseColonType(sharedType) || p.parseComma() || p.parseType(viewType))
+    return failure();
+  auto &properties = result.getOrAddProperties<Properties>();
+  properties.extents = p.getBuilder().getDenseI64ArrayAttr(block.extents);
+  block.addNames(result);
+  properties.operandSegmentSizes = {1, int32_t(slot.size()), 1,
+                                    int32_t(block.indices.size())};
+  return failure(
+      p.resolveOperand(shared, sharedType, result.operands) ||
+      p.resolveOperands(slot, p.getBuilder().getIndexType(), result.operands) ||
+      p.resolveOperand(view, viewType, result.operands) ||
+      p.resolveOperands(block.indices, block.types, p.getNameLoc(),
+                        result.operands));
+}
+void ReduceBulkOp::print(OpAsmPrinter &p) {
+  p << ' ' << getShared();
+  if (!getSlot().empty())
+    p << '[' << getSlot() << ']';
+  p << " to ";
+  printBlock(p, *this);
+  p.printOptionalAttrDict((*this)->getAttrs(),
+                          {"extents", extentNamesName, "operandSegmentSizes"});
+  p << " : " << getShared().getType() << ", " << getView().getType();
+}
+
 ParseResult CopyTensorOp::parse(OpAsmParser &p, OperationState &result) {
   OpAsmParser::UnresolvedOperand view, shared, mbarriers, mbarrier;
   SmallVector<OpAsmParser::UnresolvedOperand> slot;
@@ -303,12 +338,16 @@ ParseResult CopyTensorOp::parse(OpAsmParser &p, OperationState &result) {
       p.parseOperand(shared) ||
       p.parseOperandList(slot, OpAsmParser::Delimiter::OptionalSquare) ||
       p.parseKeyword("signals") || p.parseOperand(mbarriers) ||
-      p.parseLSquare() || p.parseOperand(mbarrier) || p.parseRSquare() ||
-      p.parseOptionalAttrDict(result.attributes) ||
+      p.parseLSquare() || p.parseOperand(mbarrier) || p.parseRSquare())
+    return failure();
+  const bool isMulticast = succeeded(p.parseOptionalKeyword("multicast"));
+  if (p.parseOptionalAttrDict(result.attributes) ||
       p.parseColonType(viewType) || p.parseComma() || p.parseType(sharedType) ||
       p.parseComma() || p.parseType(mbarriersType))
     return failure();
   auto &properties = result.getOrAddProperties<Properties>();
+  if (isMulticast)
+    properties.multicast = p.getBuilder().getUnitAttr();
   properties.extents = p.getBuilder().getDenseI64ArrayAttr(block.extents);
   block.addNames(result);
   properties.operandSegmentSizes = {
@@ -329,8 +368,11 @@ void CopyTensorOp::print(OpAsmPrinter &p) {
   if (!getSlot().empty())
     p << '[' << getSlot() << ']';
   p << " signals " << getMbarriers() << '[' << getMbarrier() << ']';
-  p.printOptionalAttrDict((*this)->getAttrs(),
-                          {"extents", "operandSegmentSizes", extentNamesName});
+  if (getMulticast())
+    p << " multicast";
+  p.printOptionalAttrDict(
+      (*this)->getAttrs(),
+      {"extents", "multicast", "operandSegmentSizes", extentNamesName});
   p << " : " << getView().getType() << ", " << getShared().getType() << ", "
     << getMbarriers().getType();
 }

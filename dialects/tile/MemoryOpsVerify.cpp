@@ -4,6 +4,8 @@
 // only are not checked here.
 #include "dialects/tile/ShapeCheck.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include <set>
 
 using namespace mlir;
 using namespace act::tile;
@@ -235,7 +237,9 @@ LogicalResult CopyAsyncOp::verify() { return checkCopy(*this); }
 // - the block has one or two dimensions, the last one contiguous, and no index
 //   gathers;
 // - rows are of whole 16-byte pieces, and begin at multiples of 16 bytes;
-// - a box holds a row. With a swizzle, rows are cut into panels of its width.
+// - a box holds a row. With a swizzle, rows are cut into panels of its width;
+// - a multicast is of a cluster's programs, whose parts are whole lines of a
+//   swizzle: 8 rows.
 LogicalResult CopyTensorOp::verify() {
   if (failed(checkCopy(*this)))
     return failure();
@@ -253,6 +257,19 @@ LogicalResult CopyTensorOp::verify() {
   if (mbarriers.getRank() != 1 || !mbarriers.getElementType().isInteger(64))
     return emitOpError() << "signals mbarriers of type " << mbarriers
                          << ", expected !tile.shared<Nxi64>";
+  if (!getMulticast())
+    return success();
+  const int64_t cluster = clusterOf(*this);
+  if (cluster < 2)
+    return emitOpError("is a multicast in a kernel whose schedule has no "
+                       "cluster");
+  ArrayRef<int64_t> shape = getShared().getType().getShape();
+  if (shape.size() < 2 || getBlockShape().size() < 2 ||
+      !canMulticast(shape[shape.size() - 2], cluster))
+    return emitOpError() << "is a multicast of a block of shape "
+                         << shapeText(getBlockShape())
+                         << ", expected a multiple of " << 8 * cluster
+                         << " rows for a cluster of " << cluster;
   return success();
 }
 
@@ -289,6 +306,83 @@ LogicalResult StoreTensorOp::verify() {
                          << ", expected " << warps
                          << "x2x16 rows of 16, 32 or 64 columns that divide "
                             "the block's, in panels of that width";
+  return success();
+}
+
+std::string act::tile::memoryRuns(BlockAccessOpInterface access,
+                                  MemoryRuns &runs) {
+  ViewType view = access.getViewType();
+  if (!view.getElementType().isF32())
+    return "adds elements that are not f32";
+  if (!view.hasStaticShape())
+    return "is of a view of dynamic size";
+  SmallVector<int64_t> strides = view.getFullStrides();
+  constexpr int64_t piece = 4; // elements in 16 bytes
+  struct Dimension {
+    unsigned ofView, ofBlock;
+  };
+  SmallVector<Dimension> block;
+  for (auto [d, extent] : llvm::enumerate(access.getExtents())) {
+    if (isa<RankedTensorType>(access.getIndices()[d].getType()))
+      return "gathers rows, which are not contiguous";
+    if (ShapedType::isDynamic(strides[d]) || strides[d] < 0)
+      return "is of a view with a stride that is not known";
+    if (extent >= 0)
+      block.push_back({unsigned(d), unsigned(block.size())});
+  }
+  llvm::stable_sort(block, [&](const Dimension &x, const Dimension &y) {
+    return strides[x.ofView] < strides[y.ofView];
+  });
+  std::set<unsigned> inRun;
+  bool isWhole = true;
+  for (const Dimension &d : block) {
+    const int64_t extent = access.getExtents()[d.ofView];
+    runs.order.insert(runs.order.begin(), d.ofBlock);
+    isWhole = isWhole && strides[d.ofView] == runs.length &&
+              extent == view.getShape()[d.ofView] &&
+              isConstantIntValue(access.getIndices()[d.ofView], 0);
+    if (isWhole) {
+      runs.length *= extent;
+      inRun.insert(d.ofView);
+    } else if (extent == 1 || runs.dimension < 0) {
+      runs.count *= extent;
+      runs.dimension = extent == 1 ? runs.dimension : d.ofView;
+    } else {
+      return "consists of runs of " + std::to_string(runs.length) +
+             " elements along several dimensions, expected one";
+    }
+  }
+  if (runs.length % piece)
+    return "consists of runs of " + std::to_string(runs.length) +
+           " elements, expected a multiple of 16 bytes";
+  for (auto [d, stride] : llvm::enumerate(strides))
+    if (!inRun.count(d) && view.getShape()[d] > 1 && stride % piece)
+      return "is of a view with a stride of " + std::to_string(stride) +
+             " elements along dimension " + std::to_string(d) +
+             ", expected a multiple of 16 bytes";
+  return "";
+}
+
+// Verifies that
+// - the block consists of runs that are contiguous in memory;
+// - a slot has a row for each.
+LogicalResult ReduceBulkOp::verify() {
+  if (failed(checkAccess(*this)))
+    return failure();
+  MemoryRuns runs;
+  if (std::string fault = memoryRuns(*this, runs); !fault.empty())
+    return emitOpError(fault);
+  SharedType shared = getShared().getType();
+  const size_t slots = getSlot().size();
+  if (slots > shared.getShape().size() ||
+      shared.getShape().drop_front(slots) !=
+          ArrayRef<int64_t>{runs.count, runs.length} ||
+      !shared.getElementType().isF32() || shared.getLayout())
+    return emitOpError() << "adds " << shared << " by " << slots
+                         << " slot indices to " << runs.count << " runs of "
+                         << runs.length
+                         << " elements, expected a row of f32 for each, "
+                            "without a swizzle";
   return success();
 }
 

@@ -12,6 +12,11 @@ ScheduleAttr act::tile::getSchedule(Operation *kernel) {
   return ScheduleAttr::get(kernel->getContext(), 4, 2);
 }
 
+int64_t act::tile::clusterOf(Operation *op) {
+  auto kernel = op->getParentOfType<gpu::GPUFuncOp>();
+  return kernel ? getSchedule(kernel).getCluster() : 1;
+}
+
 ArrayRef<int64_t> act::tile::getGrid(Operation *op) {
   if (!isa<gpu::GPUFuncOp>(op))
     op = op->getParentOfType<gpu::GPUFuncOp>();
@@ -146,9 +151,29 @@ static LogicalResult verifyWarps(gpu::GPUFuncOp kernel, int64_t warps) {
   return failure(walk.wasInterrupted());
 }
 
+/// Programs of a cluster are next to each other along x. Of a persistent
+/// kernel's, all are numbered along x. A grid that follows from block sizes is
+/// checked once these are set.
+static LogicalResult verifyClusters(Operation *op, ScheduleAttr schedule) {
+  auto numbers = op->getAttrOfType<DenseI64ArrayAttr>(gridName);
+  if (!numbers || numbers.size() != 3)
+    return success();
+  ArrayRef<int64_t> grid = numbers.asArrayRef();
+  const int64_t programs =
+      schedule.getPersistent() ? llvm::product_of(grid) : grid[0];
+  if (programs % schedule.getCluster() == 0)
+    return success();
+  return op->emitOpError() << "has clusters of " << schedule.getCluster()
+                           << " programs in its schedule, and " << programs
+                           << (schedule.getPersistent() ? " in its grid"
+                                                        : " along x")
+                           << ", expected a multiple";
+}
+
 // Verifies that
 // - it is on a kernel, and is a schedule;
 // - with a raster, the grid is known and is whole rows;
+// - programs are whole clusters;
 // - a launch can pass the kernel's arguments;
 // - blocks in the kernel are spread over as many warps as the schedule has.
 static LogicalResult verifySchedule(Operation *op, Attribute value) {
@@ -174,6 +199,8 @@ static LogicalResult verifySchedule(Operation *op, Attribute value) {
            << "has rows of " << raster[1]
            << " programs in its schedule's raster, and a grid of " << grid[0]
            << "x" << grid[1];
+  if (failed(verifyClusters(op, schedule)))
+    return failure();
   return failure(failed(checkArguments(kernel)) ||
                  failed(verifyWarps(kernel, schedule.getWarps())));
 }

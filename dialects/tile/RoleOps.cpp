@@ -12,8 +12,8 @@ using namespace act::tile;
 /// memory.
 static bool isForAllWarps(Operation *op) {
   return op->hasTrait<OpTrait::ConstantLike>() ||
-         (!isa<StoreOp, AtomicAddOp, CopyAsyncOp, CopyTensorOp, StoreTensorOp>(
-              op) &&
+         (!isa<StoreOp, AtomicAddOp, CopyAsyncOp, CopyTensorOp, StoreTensorOp,
+               ReduceBulkOp>(op) &&
           !touchesBlocks(op));
 }
 
@@ -77,15 +77,62 @@ LogicalResult PassGroupTurnOp::verify() {
                           "it in its block has waited for";
 }
 
+/// Whether the op reaches other programs of the cluster.
+static bool reachesOthers(Operation *op) {
+  if (auto copy = dyn_cast<CopyTensorOp>(op))
+    return copy.getMulticast();
+  auto arrive = dyn_cast<MbarrierArriveOp>(op);
+  return arrive && arrive.getCluster();
+}
+
 // Verifies that
-// - it is the last op of a kernel whose schedule has copying warps;
+// - programs of a cluster that reach each other have begun, with their
+// mbarriers
+//   initialised, and have not ended.
+static LogicalResult verifyCluster(RolesOp roles, bool isClosed) {
+  bool isOpen = false;
+  for (Operation &op : *roles->getBlock()) {
+    if (&op == roles)
+      break;
+    if (isa<ClusterBarrierOp>(op))
+      isOpen = true;
+    else if (isa<MbarrierInitOp>(op))
+      isOpen = false;
+  }
+  if (isOpen && isClosed)
+    return success();
+  WalkResult walked = roles.walk([&](Operation *op) -> WalkResult {
+    if (!reachesOthers(op))
+      return WalkResult::advance();
+    return op->emitOpError()
+           << "reaches other programs of the cluster, expected a "
+              "tile.cluster_barrier "
+           << (isOpen ? "after the tile.roles"
+                      : "before the tile.roles, after the mbarriers' "
+                        "initialisation");
+  });
+  return failure(walked.wasInterrupted());
+}
+
+// Verifies that
+// - it is the last op of a kernel whose schedule has copying warps, but for a
+//   barrier of the cluster;
 // - all warps can execute the ops before it: they have no blocks and do not
 //   write to memory;
-// - copying warps do not allocate shared memory while others compute in it.
+// - a role that stores has a warp for it in the schedule;
+// - only its thread adds to memory by the copy engine, and it does nothing that
+//   takes several;
+// - other roles than that which computes do not allocate shared memory.
 LogicalResult RolesOp::verify() {
   auto kernel = dyn_cast<gpu::GPUFuncOp>((*this)->getParentOp());
-  if (!kernel || !isa_and_nonnull<gpu::ReturnOp>((*this)->getNextNode()))
+  Operation *next = (*this)->getNextNode();
+  const bool isClosed = isa_and_nonnull<ClusterBarrierOp>(next);
+  if (isClosed)
+    next = next->getNextNode();
+  if (!kernel || !isa_and_nonnull<gpu::ReturnOp>(next))
     return emitOpError("is not the last op of a kernel");
+  if (failed(verifyCluster(*this, isClosed)))
+    return failure();
   if (!getSchedule(kernel).getCopyWarps())
     return emitOpError()
            << "is in a kernel whose schedule has no copying warps";
@@ -104,13 +151,27 @@ LogicalResult RolesOp::verify() {
     if (walked.wasInterrupted())
       return failure();
   }
-  WalkResult walked = getCopy().walk([](Operation *op) -> WalkResult {
-    if (isa<AllocSharedOp, MbarrierInitOp>(op))
-      return op->emitOpError("is in the region of the copying warps, expected "
-                             "it before the tile.roles");
-    return WalkResult::advance();
-  });
-  return failure(walked.wasInterrupted());
+  if (!getStore().empty() && !getSchedule(kernel).getStoreWarps())
+    return emitOpError() << "has a region that stores, in a kernel whose "
+                            "schedule has no warp for it";
+  for (Region *region : {&getCopy(), &getStore()}) {
+    const bool copies = region == &getCopy();
+    WalkResult walked = region->walk([&](Operation *op) -> WalkResult {
+      if (isa<AllocSharedOp, MbarrierInitOp>(op))
+        return op->emitOpError("is in the region of the ")
+               << (copies ? "copying warps" : "storing warp")
+               << ", expected it before the tile.roles";
+      if (!copies &&
+          (touchesBlocks(op) ||
+           isa<BarrierOp, CopyAsyncOp, MbarrierArriveCopiesOp, TicketOp>(op)))
+        return op->emitOpError("is in the region that stores, whose one "
+                               "thread cannot do it");
+      return WalkResult::advance();
+    });
+    if (walked.wasInterrupted())
+      return failure();
+  }
+  return success();
 }
 
 // Verifies that
@@ -151,13 +212,53 @@ LogicalResult MbarrierInitOp::verify() {
   return verifyMbarriers(*this, getShared().getType());
 }
 
+// Verifies that
+// - other programs are those of a cluster.
+static LogicalResult verifyOthers(Operation *op, bool hasOthers) {
+  if (!hasOthers || clusterOf(op) > 1)
+    return success();
+  return op->emitOpError(
+      "is for a cluster in a kernel whose schedule has none");
+}
+
+/// Whether the warps of all programs can make up a round.
+static LogicalResult verifyArrivals(MbarrierArriveOp op) {
+  const int64_t cluster = clusterOf(op);
+  for (Operation *user : op.getShared().getUsers())
+    if (auto init = dyn_cast<MbarrierInitOp>(user);
+        init && init.getArrivals() % cluster)
+      return op.emitOpError()
+             << "is for a cluster of " << cluster
+             << ", but the mbarriers wait for " << init.getArrivals()
+             << " arrivals, expected a multiple";
+  return success();
+}
+
+// Verifies that
+// - mbarriers are a row of 64-bit integers;
+// - other programs are those of a cluster, which share a round's arrivals.
 LogicalResult MbarrierArriveOp::verify() {
-  return verifyUse(*this, getShared());
+  return failure(failed(verifyOthers(*this, getCluster())) ||
+                 (getCluster() && failed(verifyArrivals(*this))) ||
+                 failed(verifyUse(*this, getShared())));
 }
 LogicalResult MbarrierArriveCopiesOp::verify() {
   return verifyUse(*this, getShared());
 }
-LogicalResult MbarrierWaitOp::verify() { return verifyUse(*this, getShared()); }
+LogicalResult MbarrierWaitOp::verify() {
+  return failure(failed(verifyOthers(*this, getCluster())) ||
+                 failed(verifyUse(*this, getShared())));
+}
+
+// Verifies that
+// - all threads execute it: it is in a kernel's body;
+// - the kernel's schedule has clusters.
+LogicalResult ClusterBarrierOp::verify() {
+  if (!isa_and_nonnull<gpu::GPUFuncOp>((*this)->getParentOp()))
+    return emitOpError("is not in the body of a kernel, where all threads of a "
+                       "cluster execute it");
+  return verifyOthers(*this, true);
+}
 
 // Verifies that
 // - mbarriers are a row of 64-bit integers, and initialised before;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Warps with roles (warp specialisation). Passes insert these ops; users need not.
 //
-// Some warps of a program only copy, the others compute. They synchronise through
-// mbarriers in shared memory, two for each slot of a ring: one signals that the
-// slot is full, one that it is empty. Both sides count slots and the parity of
-// their rounds in the same way:
+// Some warps of a program only copy, one may only store, the others compute. They
+// synchronise through mbarriers in shared memory, two for each slot of a ring: one
+// signals that the slot is full, one that it is empty. Both sides count slots and
+// the parity of their rounds in the same way:
 //
 //     copy                                  compute
 //       wait until the slot is empty          wait until the slot is full
@@ -12,17 +12,25 @@
 //       arrive_copies: full, once they        arrive: empty
 //         are complete
 //
+// For blocks that a storing warp adds to memory the roles are exchanged:
+//
+//     compute                               store
+//       wait until the slot is empty          wait until the slot is full
+//       store_shared, fence_shared            reduce_bulk, wait_stores
+//       arrive: full                          arrive: empty
+//
 // A wait names the round whose end it waits for by its parity, 0 for the first
 // one. Round -1 counts as ended, so a ring begins empty, and the copy warps wait
 // for the other parity.
 include "dialects/tile/OpBase.td"
 
 def Tile_RolesOp : Tile_Op<"roles", [NoTerminator, RecursiveMemoryEffects]> {
-  let summary = "separate code for the warps that compute and those that copy";
+  let summary = "separate code for warps that compute, copy and store";
   let description = [{
-    The last op of a kernel before its return. All warps run the code before it,
-    which has no blocks. A `barrier` in a role synchronises only that role's
-    warps.
+    The last op of a kernel before its return, but for a `cluster_barrier`. All
+    warps run the code before it, which has no blocks. A `barrier` in a role
+    synchronises only that role's warps. One thread does all the work of the role
+    `store`, if there is some; the schedule has a warp for it.
 
     Example:
     ```mlir
@@ -35,8 +43,9 @@ def Tile_RolesOp : Tile_Op<"roles", [NoTerminator, RecursiveMemoryEffects]> {
     }
     ```
   }];
-  let regions = (region SizedRegion<1>:$compute, SizedRegion<1>:$copy);
-  let assemblyFormat = "`compute` $compute `copy` $copy attr-dict";
+  let regions = (region SizedRegion<1>:$compute, SizedRegion<1>:$copy,
+                        MaxSizedRegion<1>:$store);
+  let assemblyFormat = "`compute` $compute `copy` $copy (`store` $store^)? attr-dict";
   let hasVerifier = 1;
 }
 
@@ -82,7 +91,7 @@ def Tile_MbarrierInitOp : Tile_MbarrierOp<"mbarrier_init"> {
   let summary = "initialises mbarriers in shared memory";
   let description = [{
     Each mbarrier waits for `arrivals` arrivals a round. A `barrier` must separate
-    this op from their first use.
+    this op from their first use, and a `cluster_barrier` if other programs use them.
 
     Example:
     ```mlir
@@ -97,15 +106,17 @@ def Tile_MbarrierArriveOp : Tile_MbarrierOp<"mbarrier_arrive"> {
   let summary = "each warp arrives at an mbarrier";
   let description = [{
     Each warp that executes it arrives once, after all earlier reads and writes of
-    its threads.
+    its threads. In the role `store`, its one thread does. With `cluster` it arrives
+    in every program of the cluster, at the mbarrier in the same place.
 
     Example:
     ```mlir
     tile.mbarrier_arrive %empty[%slot] : !tile.shared<2xi64>
+    tile.mbarrier_arrive %empty[%slot] cluster : !tile.shared<2xi64>
     ```
   }];
-  let arguments = (ins Tile_SharedType:$shared, Index:$slot);
-  let assemblyFormat = "$shared `[` $slot `]` attr-dict `:` qualified(type($shared))";
+  let arguments = (ins Tile_SharedType:$shared, Index:$slot, UnitAttr:$cluster);
+  let assemblyFormat = "$shared `[` $slot `]` (`cluster` $cluster^)? attr-dict `:` qualified(type($shared))";
 }
 
 def Tile_MbarrierArriveCopiesOp : Tile_MbarrierOp<"mbarrier_arrive_copies"> {
@@ -143,13 +154,34 @@ def Tile_MbarrierWaitOp : Tile_MbarrierOp<"mbarrier_wait"> {
   let description = [{
     Returns once the latest round of this parity (0, 2, ... or 1, 3, ...) that the
     mbarrier is in, or has just left, is complete. Memory accesses before its
-    arrivals are visible from then on.
+    arrivals are visible from then on: with `cluster`, those of all programs of the
+    cluster.
 
     Example:
     ```mlir
     tile.mbarrier_wait %full[%slot] parity %round : !tile.shared<2xi64>
+    tile.mbarrier_wait %empty[%slot] parity %round cluster : !tile.shared<2xi64>
     ```
   }];
-  let arguments = (ins Tile_SharedType:$shared, Index:$slot, I32:$parity);
-  let assemblyFormat = "$shared `[` $slot `]` `parity` $parity attr-dict `:` qualified(type($shared))";
+  let arguments = (ins Tile_SharedType:$shared, Index:$slot, I32:$parity, UnitAttr:$cluster);
+  let assemblyFormat = "$shared `[` $slot `]` `parity` $parity (`cluster` $cluster^)? attr-dict `:` qualified(type($shared))";
+}
+
+def Tile_ClusterBarrierOp : Tile_Op<"cluster_barrier", [MemoryEffects<[
+    MemRead<Tile_GlobalMemory>, MemWrite<Tile_GlobalMemory>,
+    MemRead<Tile_SharedMemory>, MemWrite<Tile_SharedMemory>]>]> {
+  let summary = "waits for all threads of the cluster's programs";
+  let description = [{
+    Writes by any of them before the barrier are visible to all of them after it. It
+    stands in the body of a kernel whose schedule has clusters: before `roles` that
+    copy to other programs or signal them, so that these have begun and initialised
+    their mbarriers, and after it, so that none has ended.
+
+    Example:
+    ```mlir
+    tile.cluster_barrier
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
 }

@@ -9,6 +9,7 @@ using namespace act::tile;
 Value CopyAsyncOp::getAccessed() { return {}; }
 Value CopyTensorOp::getAccessed() { return {}; }
 Value StoreTensorOp::getAccessed() { return getValue(); }
+Value ReduceBulkOp::getAccessed() { return {}; }
 
 // Verifies that
 // - memory is not transposed;
@@ -59,8 +60,27 @@ LogicalResult LoadSharedOp::verify() {
 }
 
 LogicalResult StoreSharedOp::verify() {
-  return checkSlot(*this, "value", getValue().getType(), getShared().getType(),
-                   getSlot().size());
+  SharedType shared = getShared().getType();
+  if (!getOrder())
+    return checkSlot(*this, "value", getValue().getType(), shared,
+                     getSlot().size());
+  RankedTensorType block = getValue().getType();
+  SmallVector<int64_t> sorted(*getOrder());
+  llvm::sort(sorted);
+  if (!llvm::equal(sorted, llvm::seq<int64_t>(0, block.getRank())))
+    return emitOpError() << "has order [" << *getOrder()
+                         << "], expected a permutation of the dimensions of "
+                         << block;
+  if (shared.isTransposed() || shared.getLayout() ||
+      shared.getRank() != int64_t(getSlot().size()) + 2 ||
+      ShapedType::getNumElements(shared.getShape().take_back(2)) !=
+          block.getNumElements())
+    return emitOpError() << "stores " << block << " into " << shared << " by "
+                         << getSlot().size()
+                         << " slot indices, expected rows with as many "
+                            "elements, without a swizzle";
+  return checkElement(*this, "value", block, shared.getElementType(),
+                      "as in shared");
 }
 
 /// The shape of a block as it lies in memory.

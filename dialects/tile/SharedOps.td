@@ -91,15 +91,20 @@ def Tile_LoadSharedOp : Tile_Op<"load_shared", [MemoryEffects<[MemRead<Tile_Shar
 def Tile_StoreSharedOp : Tile_Op<"store_shared", [MemoryEffects<[MemWrite<Tile_SharedMemory>]>]> {
   let summary = "writes a block to shared memory";
   let description = [{
-    One slot index per dimension that the block lacks.
+    One slot index per dimension that the block lacks. With `order` memory has the
+    block's dimensions in that order, the outermost first, as rows of some length.
 
     Example:
     ```mlir
     tile.store_shared %a, %s[%slot] : tensor<64x128xbf16>, !tile.shared<2x64x128xbf16, #tile.shared<swizzle = 128>>
+    tile.store_shared %b, %t[%slot] order [0, 2, 1] : tensor<8x16x64xf32>, !tile.shared<2x8x1024xf32>
     ```
   }];
-  let arguments = (ins Tile_Block:$value, Tile_SharedType:$shared, Variadic<Index>:$slot);
-  let assemblyFormat = "$value `,` $shared (`[` $slot^ `]`)? attr-dict `:` type($value) `,` qualified(type($shared))";
+  let arguments = (ins Tile_Block:$value, Tile_SharedType:$shared, Variadic<Index>:$slot,
+                       OptionalAttr<DenseI64ArrayAttr>:$order);
+  let assemblyFormat = [{
+    $value `,` $shared (`[` $slot^ `]`)? (`order` $order^)? attr-dict `:` type($value) `,` qualified(type($shared))
+  }];
   let hasVerifier = 1;
 }
 
@@ -167,15 +172,22 @@ def Tile_CopyTensorOp : Tile_Op<"copy_tensor", [AttrSizedOperandSegments, Tile_B
     of at most five dimensions. Its last block dimension is contiguous, and the
     other strides are multiples of 16 bytes. The launch passes a map of it.
 
+    With `multicast`, the programs of a cluster copy the block together, and all of
+    them must execute the op: each copies a part of its rows to the slot in every
+    one's memory, and signals every one's mbarrier. So each counts the bytes of the
+    whole block, and nobody copies before the slot is empty in all programs
+    (`mbarrier_arrive ... cluster`). The rows are a multiple of 8 for each program.
+
     Example:
     ```mlir
     tile.copy_tensor %v[%c0 : 128, %c0 : 64] to %s[%c0] signals %full[%c0] : !tile.view<4096x4096xbf16>, !tile.shared<4x128x64xbf16, #tile.shared<swizzle = 128>>, !tile.shared<4xi64>
+    tile.copy_tensor %v[%c0 : 128, %c0 : 64] to %s[%c0] signals %full[%c0] multicast : !tile.view<4096x4096xbf16>, !tile.shared<4x128x64xbf16, #tile.shared<swizzle = 128>>, !tile.shared<4xi64>
     ```
   }];
   let arguments = (ins Tile_ViewType:$view, Variadic<Tile_Index>:$indices,
                        Tile_SharedType:$shared, Variadic<Index>:$slot,
                        Tile_SharedType:$mbarriers, Index:$mbarrier,
-                       DenseI64ArrayAttr:$extents);
+                       DenseI64ArrayAttr:$extents, UnitAttr:$multicast);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
 }
@@ -205,16 +217,46 @@ def Tile_StoreTensorOp : Tile_Op<"store_tensor", [Tile_BlockAccess,
   let hasVerifier = 1;
 }
 
-def Tile_WaitStoresOp : Tile_Op<"wait_stores", [MemoryEffects<[MemRead<Tile_SharedMemory>, MemWrite<Tile_SharedMemory>]>]> {
-  let summary = "waits until stores by tensor maps have read shared memory";
+def Tile_ReduceBulkOp : Tile_Op<"reduce_bulk", [AttrSizedOperandSegments, Tile_BlockAccess,
+    MemoryEffects<[MemRead<Tile_SharedMemory>, MemRead<Tile_GlobalMemory>, MemWrite<Tile_GlobalMemory>]>]> {
+  let summary = "adds a block of shared memory to a view by the copy engine";
   let description = [{
+    view[..] += shared[slot], element by element and atomically at device scope, as
+    `atomic_add` does. One thread starts it, in the role `store`, and the hardware
+    carries it out (cp.reduce.async.bulk). `wait_stores` waits for it.
+
+    The block consists of runs of elements that are contiguous in memory: of all of
+    its dimensions but one it has the whole view's, and these together have strides
+    as if the view were packed. A slot has a row for each index of the other
+    dimension, with the run's elements in the order of memory. Rows outside the view
+    are not added. Elements are f32, and runs whole 16-byte pieces.
+
+    Example:
+    ```mlir
+    tile.reduce_bulk %s[%slot] to %v[%i : 8, %c0 : 16, %c0 : 64] : !tile.shared<2x8x1024xf32>, !tile.view<512x16x64xf32>
+    ```
+  }];
+  let arguments = (ins Tile_SharedType:$shared, Variadic<Index>:$slot, Tile_ViewType:$view,
+                       Variadic<Tile_Index>:$indices, DenseI64ArrayAttr:$extents);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def Tile_WaitStoresOp : Tile_Op<"wait_stores", [MemoryEffects<[MemRead<Tile_SharedMemory>, MemWrite<Tile_SharedMemory>,
+    MemRead<Tile_GlobalMemory>, MemWrite<Tile_GlobalMemory>]>]> {
+  let summary = "waits until the copy engine's stores have read shared memory";
+  let description = [{
+    With `complete`, until memory has them, for programs that get a turn from this
+    one.
+
     Example:
     ```mlir
     tile.wait_stores %s : !tile.shared<8x2x16x64xbf16, #tile.shared<swizzle = 128>>
+    tile.wait_stores complete %t : !tile.shared<2x8x1024xf32>
     ```
   }];
-  let arguments = (ins Tile_SharedType:$shared);
-  let assemblyFormat = "$shared attr-dict `:` qualified(type($shared))";
+  let arguments = (ins Tile_SharedType:$shared, UnitAttr:$complete);
+  let assemblyFormat = "(`complete` $complete^)? $shared attr-dict `:` qualified(type($shared))";
 }
 
 def Tile_BarrierOp : Tile_Op<"barrier", [MemoryEffects<[

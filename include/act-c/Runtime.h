@@ -273,7 +273,8 @@ typedef struct actrt_launch_shape {
   /* Since 0.3: */
   uint32_t persistent; /* 1: no more blocks than the device runs at once; each
                           does the work of several of the grid's, which are
-                          along x (a kernel's `persistent` in the index) */
+                          along x (a kernel's `persistent` in the index), in
+                          whole clusters */
 } actrt_launch_shape;
 ACTRT_API actrt_status actrt_launch(actrt_function function,
                                     actrt_stream stream,

@@ -180,6 +180,11 @@ private:
                    std::to_string(k.cluster) +
                    " blocks, at most 16 are "
                    "allowed");
+    if (k.cluster > 0 && k.grid % k.cluster != 0)
+      return error("kernel " + quoted(k.symbol) + " has a grid of " +
+                   std::to_string(k.grid) +
+                   " blocks, expected a multiple of its clusters' " +
+                   std::to_string(k.cluster));
     return ok();
   }
 

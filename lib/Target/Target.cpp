@@ -53,7 +53,8 @@ const std::vector<Target> &act::allTargets() {
     TargetFeatures ada;
     ada.float8Products = true;
     TargetFeatures hopper = ada;
-    hopper.bulkCopies = hopper.wgmma = hopper.suspendsAtMbarriers = true;
+    hopper.matrixStores = hopper.vectorAdditions = hopper.bulkCopies =
+        hopper.wgmma = hopper.suspendsAtMbarriers = true;
     return std::vector<Target>{
         {"sm_80",
          80,

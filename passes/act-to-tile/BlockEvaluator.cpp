@@ -289,23 +289,26 @@ SmallVector<int64_t> BlockEvaluator::Access::shape() const {
 
 // An access to tiled memory (bindTiles) in terms of a view whose dimensions are
 // tiles and places in them. Within a tile of 64 numbers, row r and column c are
-// at 4 r + c / 2 + 32 (c % 2).
+// at 4 r + c / 2 + 32 (c % 2). In fours, a tile has 16 rows of 8 columns, and
+// row r + 8 h and column c are at 16 r + 4 (c / 2) + 2 h + c % 2.
 BlockEvaluator::Access BlockEvaluator::tilesOf(RankedTensorType type,
                                                Value pointer,
                                                const Place &place,
-                                               int64_t rowSize) {
+                                               Tiles tiles) {
   unsigned last = type.getRank() - 1, rows = 0;
   while (ShapedType::getNumElements(type.getShape().drop_front(rows + 1)) !=
-         rowSize)
+         tiles.numbers)
     ++rows;
+  const bool inFours = tiles.inFours && type.getDimSize(rows) % 16 == 0;
+  const int64_t tileRows = inFours ? 16 : 8, tileSize = 8 * tileRows;
   // From the innermost: within a tile, the tiles of a row of tiles, dimensions
   // between rows and columns, rows of tiles, dimensions before.
   SmallVector<int64_t> sizes, strides;
-  int64_t step = 64 * (type.getDimSize(last) / 8);
+  int64_t step = tileSize * (type.getDimSize(last) / 8);
   SmallVector<int64_t> outer(last + 1);
   for (unsigned d = last; d-- > 0;) {
     outer[d] = step;
-    step *= d == rows ? type.getDimSize(d) / 8 : type.getDimSize(d);
+    step *= d == rows ? type.getDimSize(d) / tileRows : type.getDimSize(d);
   }
   Access a;
   auto add = [&](int64_t size, int64_t stride, Value index, int64_t extent) {
@@ -326,19 +329,25 @@ BlockEvaluator::Access BlockEvaluator::tilesOf(RankedTensorType type,
       add(size, outer[d], index, extent);
       continue;
     }
-    Value tile = scaled<arith::DivUIOp>(index, 8);
     if (d == last) { // whole tiles only
       assert(extent % 8 == 0 && "columns of a part of a tile");
-      add(size / 8, 64, tile, extent / 8);
-      add(4, 1, none, 4);
-      add(2, 32, none, 2);
-    } else if (extent % 8 == 0) {
-      add(size / 8, outer[d], tile, extent / 8);
-      add(8, 4, none, 8);
-    } else { // 1, 2 or 4 rows of one tile
-      add(size / 8, outer[d], tile, -1);
-      add(8, 4, scaled<arith::RemUIOp>(index, 8), extent);
+      add(size / 8, tileSize, scaled<arith::DivUIOp>(index, 8), extent / 8);
+      add(4, inFours ? 4 : 1, none, 4);
+      add(2, inFours ? 1 : 32, none, 2);
+      continue;
     }
+    // Whole tiles, or 1, 2, 4 or 8 rows of one.
+    const bool isWhole = extent % tileRows == 0;
+    assert((isWhole || (extent > 0 && 8 % extent == 0)) && "parts of tiles");
+    add(size / tileRows, outer[d], scaled<arith::DivUIOp>(index, tileRows),
+        isWhole ? extent / tileRows : -1);
+    Value inTile = isWhole ? none : scaled<arith::RemUIOp>(index, tileRows);
+    if (inFours)
+      add(2, 2, isWhole ? none : scaled<arith::DivUIOp>(inTile, 8),
+          isWhole ? 2 : -1);
+    add(8, inFours ? 16 : 4,
+        isWhole || extent == 8 ? none : scaled<arith::RemUIOp>(inTile, 8),
+        isWhole ? 8 : extent);
   }
   a.view = viewOf(RankedTensorType::get(sizes, type.getElementType()), pointer,
                   strides);

@@ -100,8 +100,10 @@ public:
   /// `numbers` and the last dimension. A tile holds its even columns before its
   /// odd ones, each row by row. This matches the fragments of a product, so a
   /// warp adds to 128 contiguous bytes instead of half-used 32-byte sectors.
-  void bindTiles(mlir::Value pointer, int64_t numbers) {
-    tiled[pointer] = numbers;
+  /// `inFours`: tiles have 16 rows if they divide, and the four numbers that a
+  /// thread has of one are adjacent, for targets that add them at once.
+  void bindTiles(mlir::Value pointer, int64_t numbers, bool inFours) {
+    tiled[pointer] = {numbers, inFours};
   }
 
   mlir::FailureOr<BlockValue> evaluate(mlir::Value tensor, const Place &place);
@@ -156,8 +158,12 @@ private:
     /// The block's shape in memory; for tiled memory it differs from the axes'.
     llvm::SmallVector<int64_t> shape() const;
   };
+  struct Tiles {
+    int64_t numbers; // of a row
+    bool inFours;
+  };
   Access tilesOf(mlir::RankedTensorType type, mlir::Value pointer,
-                 const Place &place, int64_t rowSize);
+                 const Place &place, Tiles tiles);
   Access accessOf(mlir::RankedTensorType type, mlir::Value pointer,
                   const Place &place, llvm::ArrayRef<int64_t> strides = {});
   mlir::FailureOr<BlockValue> compute(mlir::Value tensor, const Place &place);
@@ -274,7 +280,7 @@ private:
       merged;                         // axes by what they are
   std::vector<mlir::scf::ForOp> nest; // open loops
   llvm::DenseMap<mlir::Value, mlir::Value> pointers, scalars;
-  llvm::DenseMap<mlir::Value, int64_t> tiled; // pointers: numbers of a row
+  llvm::DenseMap<mlir::Value, Tiles> tiled; // by pointer
   std::map<std::pair<const void *, const void *>, mlir::Value>
       views; // of type and pointer
   using Key =

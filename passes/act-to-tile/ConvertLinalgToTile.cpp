@@ -296,16 +296,20 @@ void KernelOfFunction::makeKernel() {
     if (int64_t columns = grid.countOf(grid.blocks.size() - 1);
         columns > 1 && columns < grid.programs())
       raster = {grid.rowsTogether, columns};
-  const GroupRegisters registers(grid.warps / ScheduleAttr::groupWarps);
+  const int64_t all = programs ? programs : grid.programs();
+  const int64_t cluster =
+      grid.inGroups && all % grid.cluster == 0 ? grid.cluster : 1;
+  const GroupRegisters registers(grid.warps / ScheduleAttr::groupWarps,
+                                 grid.stores);
   kernel->setAttr(
       scheduleName,
       ScheduleAttr::get(b.getContext(), grid.warps, grid.stages, raster,
                         grid.inGroups ? registers.copyWarps : 0, grid.inGroups,
                         grid.inGroups ? registers.copy : 0,
                         grid.inGroups ? registers.compute : 0, grid.rotated,
-                        grid.persistent, grid.turns));
-  kernel->setAttr(gridName, b.getDenseI64ArrayAttr(
-                                {programs ? programs : grid.programs(), 1, 1}));
+                        grid.persistent, grid.turns, grid.stores ? 1 : 0,
+                        cluster));
+  kernel->setAttr(gridName, b.getDenseI64ArrayAttr({all, 1, 1}));
   if (grid.sharedBytes)
     kernel->setAttr(plannedBytesName, b.getI64IntegerAttr(grid.sharedBytes));
   if (hasSmallIndices(f))
@@ -327,7 +331,8 @@ void KernelOfFunction::makeKernel() {
       from.replaceAllUsesWith(to);
   for (unsigned i = 0; i < f.getNumArguments(); ++i)
     if (act::ArgumentRoleAttr role = act::roleOf(f, i); role && role.getTiles())
-      blocks->bindTiles(entry.getArgument(i), role.getTiles());
+      blocks->bindTiles(entry.getArgument(i), role.getTiles(),
+                        options.target->features.vectorAdditions);
 }
 
 // This program's number. Programs that wait for others draw tickets as they

@@ -31,8 +31,13 @@ struct KernelGrid {
   bool rotated = false;
   /// Groups start their products in turn.
   bool turns = false;
+  /// A warp adds to memory for the others.
+  bool stores = false;
   /// A program does the work of several, one after the other.
   bool persistent = false;
+  /// Programs of a cluster, which share copies by tensor maps: in groups, and
+  /// where all programs are whole clusters.
+  int64_t cluster = 1;
   int64_t besideRing = 0;
   int64_t step = 64; // of a sum of products
   int64_t unit = 64; // a shorter sum's step is a multiple of this
@@ -58,14 +63,15 @@ struct KernelGrid {
   void takeGroups(int rows, int64_t groups);
 };
 
-/// How groups share the registers with the warps that copy. One thread copies;
-/// where registers are short, its warp gives some of them away, which warps do
-/// four at a time. 0: each thread has as many as the launch gives it.
+/// How groups share the registers with the warps that copy, or copy and store.
+/// One thread of each does; where registers are short, these warps give some
+/// away, which warps do four at a time. 0: each thread has as many as the
+/// launch gives it.
 struct GroupRegisters {
-  explicit GroupRegisters(int64_t groups)
-      : copyWarps(groups > 1 ? 4 : 1), copy(groups > 2    ? 32
-                                            : groups == 2 ? 24
-                                                          : 0),
+  GroupRegisters(int64_t groups, bool stores)
+      : copyWarps(groups > 1 ? 4 - stores : 1), copy(groups > 2    ? 32
+                                                     : groups == 2 ? 24
+                                                                   : 0),
         compute(groups > 2    ? 160
                 : groups == 2 ? 240
                               : 0) {}

@@ -205,6 +205,7 @@ void Product::planWide(int64_t others) {
     grid.blocks[p.rows] = block(rows, found->blockRows, 64);
     grid.blocks[p.columns] = block(columns, found->blockColumns, 16);
     grid.groups = found->groups;
+    grid.cluster = found->cluster;
     while (grid.blocks[p.rows] % (grid.groups * ScheduleAttr::groupRows))
       --grid.groups;
     if (!ScheduleTable::hasRegisters(grid.blocks[p.rows],
@@ -277,6 +278,8 @@ KernelGrid Product::withGroups(KernelGrid g) const {
       break;
   // Programs that do not all run at once.
   g.persistent = dice ? dice(2) : g.programs() > atOnce;
+  if (dice)
+    g.cluster = int64_t(1) << dice(3);
   return g;
 }
 

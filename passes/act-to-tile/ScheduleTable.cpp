@@ -21,7 +21,8 @@ static bool fromJSON(const json::Value &value, ProductSchedule &to,
   if (!map || !map.map("rows", to.size.rows) ||
       !map.map("columns", to.size.columns) || !map.map("sum", to.size.sum) ||
       !map.map("beside", to.size.beside) || !map.map("block", block) ||
-      !map.map("groups", to.groups) || !map.map("together", to.together))
+      !map.map("groups", to.groups) || !map.map("together", to.together) ||
+      !map.mapOptional("cluster", to.cluster))
     return false;
   auto refuse = [&](llvm::StringLiteral key, llvm::StringLiteral why) {
     path.field(key).report(why);
@@ -33,6 +34,8 @@ static bool fromJSON(const json::Value &value, ProductSchedule &to,
     return refuse("groups", "expected 1 to 3");
   if (to.together < 1 || to.together > 64)
     return refuse("together", "expected 1 to 64");
+  if (to.cluster != 1 && to.cluster != 2 && to.cluster != 4 && to.cluster != 8)
+    return refuse("cluster", "expected 1, 2, 4 or 8");
   if (block.size() != 2 || block[0] < 1 || block[0] % (64 * to.groups) ||
       block[1] < 16 || block[1] % 16 || block[1] > 256 ||
       !ScheduleTable::hasRegisters(block[0], block[1], to.groups))

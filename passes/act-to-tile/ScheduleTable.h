@@ -9,6 +9,8 @@
 //        "block": [128, 256], "groups": 2, "together": 16},
 //       ...]}
 //
+// An entry may also have a `cluster`, of 2, 4 or 8 programs that share copies.
+//
 // `rows` x `columns` is the result, counted over all its other dimensions, and
 // `beside` what a thread reads next to the sum (registersBeside). They say
 // nothing about the order of sums, which depends on shapes and the target only.
@@ -33,6 +35,7 @@ struct ProductSchedule {
   int64_t blockRows = 128, blockColumns = 128; // of a program
   int64_t groups = 2;                          // of warps, which share the rows
   int64_t together = 1;                        // KernelGrid::rowsTogether
+  int64_t cluster = 1;                         // programs that share copies
 };
 
 class ScheduleTable {

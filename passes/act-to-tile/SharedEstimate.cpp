@@ -94,6 +94,7 @@ private:
   // By memory and bytes, and by value.
   llvm::MapVector<std::pair<Value, int64_t>, Operand> loaded;
   llvm::MapVector<Value, int64_t> exchanged;
+  int64_t added = 0;  // of what a warp adds to memory at a time
   bool draws = false; // random numbers between products
   /// Whether the loop over blocks is inside another one, over the heads that
   /// share keys.
@@ -247,6 +248,10 @@ void Estimate::followAdded(Value result) {
       depth = loops[d];
   }
   addOperands(op, loops, depth, /*isInner=*/false);
+  if (grid.stores)
+    added += elements(throughMap(
+                 op.getMatchingIndexingMap(op.getDpsInitOperand(0)), loops)) *
+             sizeof(float);
 }
 
 int64_t Estimate::run() {
@@ -285,7 +290,7 @@ int64_t Estimate::run() {
   else if (!whole && p && p->isWide)
     moved += largest;
   if (grid.inGroups)
-    return grid.stages * (ring + nested) +
+    return grid.stages * (ring + nested + added) +
            std::max(held + moved, grid.besideRing);
   int64_t inLoop =
       held + (grid.stages > 1

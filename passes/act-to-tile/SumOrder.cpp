@@ -180,7 +180,7 @@ fitGroups(const KernelGrid &grid, const ProductShape &p, int64_t added,
         if (added && (step % group || groups > 2 ||
                       (step < group * groups && columns % (panel * groups))))
           continue;
-        const int64_t most = GroupRegisters(groups).compute;
+        const int64_t most = GroupRegisters(groups, added > 0).compute;
         int64_t scores = (inner + facts.read) * step / 2,
                 held =
                     facts.kept * columns / 2 +
@@ -195,7 +195,11 @@ fitGroups(const KernelGrid &grid, const ProductShape &p, int64_t added,
         g.rotated = added == 0;
         // An H200 was 2 to 8 % faster with turns at heads of 64 and 128.
         g.turns = g.rotated && groups > 1 && columns <= 128;
-        if (held + beside > (most ? most : 255) || !fits(g))
+        if (held + beside > (most ? most : 255))
+          continue;
+        // A warp of its own waits for turns, if there is memory for its blocks.
+        g.stores = added > 0;
+        if (!fits(g) && !(std::exchange(g.stores, false) && fits(g)))
           continue;
         for (int64_t even = step; !added && 4 * even >= 3 * step; even -= 16)
           if (length % even == 0) {

@@ -67,7 +67,7 @@ private:
 
 /// A launch has one block size, and programs of a part are numbered along x
 /// only. Persistent kernels have more programs than run at once, and their
-/// launch fewer.
+/// launch fewer; clusters must not begin in one part and end in the next.
 bool Joiner::fits() {
   auto first = blockSize(parts.front().kernel);
   if (failed(first))
@@ -79,9 +79,9 @@ bool Joiner::fits() {
     auto [x, y, z] = gridSize(kernel);
     maps += part.times * mapsOf(kernel).size();
     auto schedule = kernel->getAttrOfType<ScheduleAttr>(scheduleName);
-    if ((schedule && schedule.getPersistent()) || failed(block) ||
-        failed(bytes) || *block != *first || x < 1 || y != 1 || z != 1 ||
-        part.times > (mostPrograms - programs) / x)
+    if ((schedule && (schedule.getPersistent() || schedule.getCluster() > 1)) ||
+        failed(block) || failed(bytes) || *block != *first || x < 1 || y != 1 ||
+        z != 1 || part.times > (mostPrograms - programs) / x)
       return false;
     programs += part.times * x;
     shared = std::max(shared, *bytes);

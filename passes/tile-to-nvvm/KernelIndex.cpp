@@ -62,8 +62,14 @@ llvm::json::Value jsonOf(Attribute attribute) {
       object["turns"] = true;
     if (schedule.getPersistent())
       object["persistent"] = true;
-    if (schedule.getCopyWarps())
-      object["roles"] = llvm::json::Object{{"copy", schedule.getCopyWarps()}};
+    if (schedule.getCluster() > 1)
+      object["cluster"] = schedule.getCluster();
+    if (schedule.getCopyWarps()) {
+      llvm::json::Object roles{{"copy", schedule.getCopyWarps()}};
+      if (schedule.getStoreWarps())
+        roles["store"] = schedule.getStoreWarps();
+      object["roles"] = std::move(roles);
+    }
     if (schedule.getCopyRegisters())
       object["registers"] =
           llvm::json::Object{{"copy", schedule.getCopyRegisters()},

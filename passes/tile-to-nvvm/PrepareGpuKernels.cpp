@@ -25,6 +25,11 @@ struct PrepareGpuKernels
     if (failed(block))
       return failure();
     kernel.setKnownBlockSizeAttr(b.getDenseI32ArrayAttr(*block));
+    if (auto schedule =
+            kernel->getAttrOfType<tile::ScheduleAttr>(tile::scheduleName);
+        schedule && schedule.getCluster() > 1)
+      kernel.setKnownClusterSizeAttr(
+          b.getDenseI32ArrayAttr({int32_t(schedule.getCluster()), 1, 1}));
     if (registers)
       kernel->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
                       b.getI32IntegerAttr(int32_t(registers)));

@@ -67,6 +67,17 @@ std::string tile::renameEntry(StringRef ptx, StringRef from, StringRef to) {
   return out;
 }
 
+uint32_t tile::clusterIn(StringRef ptx) {
+  constexpr StringLiteral directive = ".reqnctapercluster ";
+  const size_t at = ptx.find(directive);
+  if (at == StringRef::npos)
+    return 0;
+  StringRef rest = ptx.substr(at + directive.size());
+  uint32_t blocks = 0;
+  return !rest.consumeInteger(10, blocks) && rest.starts_with(", 1, 1") ? blocks
+                                                                        : 0;
+}
+
 static bool isHead(StringRef s) {
   return s.starts_with(".version") || s.starts_with(".target") ||
          s.starts_with(".address_size");

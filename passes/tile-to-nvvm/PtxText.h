@@ -20,6 +20,10 @@ namespace act::tile {
 std::string renameEntry(llvm::StringRef ptx, llvm::StringRef from,
                         llvm::StringRef to);
 
+/// Blocks of a cluster, along x, that a kernel's text requires; 0 where it has
+/// none, or clusters along other dimensions.
+uint32_t clusterIn(llvm::StringRef ptx);
+
 struct PtxKernel {
   llvm::StringRef entry, text;
 };

@@ -36,14 +36,17 @@ void LLVMInitializeNVPTXAsmPrinter();
 
 namespace {
 
-/// PTX 8.0 suffices for all targets, except for 8-bit float products.
-StringRef ptxVersion(gpu::GPUModuleOp module) {
+/// PTX 8.0 suffices for all targets, except for additions of several numbers to
+/// memory (sm_90a) and for 8-bit float products.
+StringRef ptxVersion(gpu::GPUModuleOp module, StringRef chip) {
   WalkResult walked = module.walk([](LLVM::CallIntrinsicOp op) {
     return op.getIntrin().starts_with("llvm.nvvm.mma.m16n8k32.row.col.f32.e")
                ? WalkResult::interrupt()
                : WalkResult::advance();
   });
-  return walked.wasInterrupted() ? "+ptx84" : "+ptx80";
+  return walked.wasInterrupted()    ? "+ptx84"
+         : chip.starts_with("sm_9") ? "+ptx81"
+                                    : "+ptx80";
 }
 
 std::unique_ptr<llvm::TargetMachine>
@@ -227,7 +230,7 @@ FailureOr<std::string> tile::translateToPtx(gpu::GPUModuleOp module,
                                             const PtxOptions &options) {
   std::string error;
   std::unique_ptr<llvm::TargetMachine> machine =
-      createMachine(options, ptxVersion(module), error);
+      createMachine(options, ptxVersion(module, options.chip), error);
   if (!machine)
     return emitError(module.getLoc(), "cannot generate PTX: ") << error;
   // On the heap: after a fatal error it must not be cleaned up.

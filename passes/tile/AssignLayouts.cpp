@@ -356,6 +356,16 @@ Value Assignment::as(Value v, const Distributed &l, OpBuilder &b) {
           cast<DenseElementsAttr>(constant.getValue()).resizeSplat(type)));
     return again->getResult(0);
   }
+  // So is a cast of such a value.
+  if (auto cast = v.getDefiningOp<CastOpInterface>();
+      cast && isBlock(cast->getOperand(0)) &&
+      isFree(cast->getOperand(0).getDefiningOp())) {
+    IRMapping map;
+    map.map(cast->getOperand(0), as(cast->getOperand(0), l, b));
+    Operation *again = b.clone(*cast, map);
+    again->getResult(0).setType(type);
+    return again->getResult(0);
+  }
   return ConvertLayoutOp::create(b, v.getLoc(), type, v);
 }
 

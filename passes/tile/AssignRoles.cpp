@@ -20,11 +20,17 @@
 // their own, a channel: an asynchronous product waits for its operands alone,
 // and they are given back when it is complete, which may be in the next
 // iteration. Loops around a loop are repeated on both sides.
+//
+// Blocks that the programs of a cluster have in common are copied by all of
+// them together (Multicast.h). A slot of such a channel is empty when the
+// computing warps of all programs have said so.
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/tile/DotWarps.h"
 #include "passes/tile/KnownTarget.h"
+#include "passes/tile/Multicast.h"
 #include "passes/tile/Passes.h"
+#include "passes/tile/RingPosition.h"
 #include "passes/tile/StagedLoads.h"
 #include "passes/tile/threads/SharedAddress.h"
 #include <set>
@@ -39,11 +45,6 @@ using namespace act::tile;
 
 namespace {
 
-/// One side's position in a ring: slot and round parity; i32.
-struct Position {
-  Value slot, parity;
-};
-
 /// By whom a ring is filled: threads that copy 16 bytes each, or the copy
 /// engine.
 enum class Filled { ByThreads, ByEngine };
@@ -57,14 +58,22 @@ struct Channel {
 struct Ring {
   SmallVector<Type> types; // of the blocks of an iteration, slots included
   SmallVector<Value> blocks;
+  SmallVector<bool> multicast; // by block
   SmallVector<Channel> channels;
   Filled filled = Filled::ByThreads;
-  Position compute, copy;
+  RingPosition compute, copy;
+
+  /// Whether programs of a cluster fill the channel's slots together.
+  bool isMulticast(const Channel &channel) const {
+    return llvm::any_of(channel.blocks,
+                        [&](unsigned i) { return multicast[i]; });
+  }
 };
 
 struct CopiedLoop {
   scf::ForOp loop;
   SmallVector<StagedLoad> loads;
+  SmallVector<bool> multicast; // by load
   SmallVector<Channel> channels;
   Ring *ring = nullptr;
 };
@@ -140,8 +149,8 @@ private:
   Ring &ringOf(const CopiedLoop &copied);
   void await(const CopiedLoop &copied, scf::ForOp loop, Value slot,
              Value parity);
-  void giveBack(const CopiedLoop &copied, scf::ForOp loop, Value slot,
-                Value index);
+  void giveBack(const CopiedLoop &copied, scf::ForOp loop,
+                const RingPosition &now, Value index);
   void compute(const CopiedLoop &copied);
   void copy(const CopiedLoop &copied, IRMapping &map);
   void computeAll(Block &block);
@@ -159,8 +168,6 @@ private:
   Value indexOf(Value slot) {
     return arith::IndexCastOp::create(b, loc(), b.getIndexType(), slot);
   }
-  /// Values to carry to the next iteration.
-  SmallVector<Value> next(Position at, OpBuilder &b);
   Location loc() { return kernel.getLoc(); }
 
   gpu::GPUFuncOp kernel;
@@ -268,15 +275,17 @@ void Roles::findLoops() {
       continue;
     addRows(copied);
     copied.channels = channelsOf(copied.loads);
+    copied.multicast.assign(copied.loads.size(), false);
+    if (filledBy(copied) == Filled::ByEngine)
+      copied.multicast = multicastLoads(loop, copied.loads);
     loops.push_back(std::move(copied));
   }
-  // Of a loop in a loop, the inner one has more to copy. What the outer one
-  // loads, such as a persistent program's queries, is left to the computing
-  // warps.
-  llvm::SmallPtrSet<Operation *, 4> outer;
+  // Of loops in each other, the inner ones have most of the blocks.
+  DenseSet<Operation *> outer;
   for (const CopiedLoop &copied : loops)
-    for (Operation *op = copied.loop; op != kernel;)
-      outer.insert(op = op->getParentOp());
+    for (auto around = copied.loop->getParentOfType<scf::ForOp>(); around;
+         around = around->getParentOfType<scf::ForOp>())
+      outer.insert(around);
   llvm::erase_if(loops, [&](const CopiedLoop &copied) {
     return outer.contains(copied.loop);
   });
@@ -339,12 +348,14 @@ Ring &Roles::ringOf(const CopiedLoop &copied) {
   };
   for (auto &ring : rings)
     if (ring->types == types && ring->filled == filled &&
+        ring->multicast == copied.multicast &&
         ring->channels.size() == copied.channels.size() &&
         llvm::all_of_zip(ring->channels, copied.channels, haveSameBlocks))
       return *ring;
   auto ring = std::make_unique<Ring>();
   ring->types = types;
   ring->filled = filled;
+  ring->multicast = copied.multicast;
   auto allocate = [&](Type type) -> Value {
     return AllocSharedOp::create(b, loc(), cast<SharedType>(type),
                                  IntegerAttr());
@@ -358,27 +369,18 @@ Ring &Roles::ringOf(const CopiedLoop &copied) {
     channel.empty = allocate(mbarriers);
     // Arrivals per round: every copying thread says that its copies are there,
     // or one thread which bytes to wait for; and one lane of each computing
-    // warp that the slot was read.
+    // warp, of all programs that copy together, that the slot was read.
     MbarrierInitOp::create(
         b, loc(), channel.full,
         filled == Filled::ByEngine ? 1 : 32 * schedule.getCopyWarps());
-    MbarrierInitOp::create(b, loc(), channel.empty, schedule.getWarps());
+    MbarrierInitOp::create(b, loc(), channel.empty,
+                           schedule.getWarps() * (ring->isMulticast(channel)
+                                                      ? schedule.getCluster()
+                                                      : 1));
   }
-  Value zero = number(0);
-  ring->compute = ring->copy = {zero, zero};
+  ring->compute = ring->copy = RingPosition::first(stages, b, loc());
   rings.push_back(std::move(ring));
   return *rings.back();
-}
-
-// A wait names a phase of the mbarrier by its parity, which changes with each
-// round through the ring.
-SmallVector<Value> Roles::next(Position at, OpBuilder &b) {
-  Value slot = nextSlot(at.slot, schedule.getStages(), b, loc());
-  Value wraps = arith::CmpIOp::create(b, loc(), arith::CmpIPredicate::eq, slot,
-                                      number(0, b));
-  Value other = arith::XOrIOp::create(b, loc(), at.parity, number(1, b));
-  Value parity = arith::SelectOp::create(b, loc(), wraps, other, at.parity);
-  return {slot, parity};
 }
 
 /// The computing side of a loop, changed in place: it carries its position in
@@ -388,22 +390,26 @@ void Roles::compute(const CopiedLoop &copied) {
   Ring &ring = *copied.ring;
   IRRewriter rewriter(b);
   rewriter.setInsertionPoint(loop);
+  const RingPosition before = ring.compute;
+  const size_t count = before.carried().size();
   auto replaced = loop.replaceWithAdditionalYields(
-      rewriter, {ring.compute.slot, ring.compute.parity},
-      /*replaceInitOperandUsesInLoop=*/false,
+      rewriter, before.carried(), /*replaceInitOperandUsesInLoop=*/false,
       [&](OpBuilder &builder, Location, ArrayRef<BlockArgument> carried) {
-        return next({carried[0], carried[1]}, builder);
+        const RingPosition next =
+            before.at(ValueRange(carried)).next(builder, loc());
+        return SmallVector<Value>(next.carried());
       });
   loop = cast<scf::ForOp>(replaced->getOperation());
-  ValueRange carried = loop.getRegionIterArgs().take_back(2);
-  ring.compute = {loop.getResults().end()[-2], loop.getResults().end()[-1]};
+  const RingPosition now =
+      before.at(ValueRange(loop.getRegionIterArgs()).take_back(count));
+  ring.compute = before.at(loop.getResults().take_back(count));
 
   b.setInsertionPointToStart(loop.getBody());
-  Value slot = indexOf(carried[0]);
-  await(copied, loop, slot, carried[1]);
+  Value slot = now.slot(b, loc());
+  await(copied, loop, slot, now.parity(b, loc()));
   for (auto [staged, shared] : llvm::zip(copied.loads, ring.blocks))
     readStaged(staged, shared, slot, b);
-  giveBack(copied, loop, carried[0], slot);
+  giveBack(copied, loop, now, slot);
 }
 
 /// Waits for each channel's blocks: the first at once, others where they are
@@ -461,11 +467,11 @@ static Operation *lastWait(const Channel &channel, ValueRange blocks,
   return last;
 }
 
-/// Gives the slots of a loop back: `slot`, as a number and as an index. Where
+/// Gives the slots of a loop back: `index`, which is `now`'s. Where
 /// threads read it, not right after the last read, which would wait for it with
 /// all operands in registers: dots read theirs one after the other.
-void Roles::giveBack(const CopiedLoop &copied, scf::ForOp loop, Value slot,
-                     Value index) {
+void Roles::giveBack(const CopiedLoop &copied, scf::ForOp loop,
+                     const RingPosition &now, Value index) {
   Ring &ring = *copied.ring;
   Operation *end = loop.getBody()->getTerminator();
   b.setInsertionPoint(end);
@@ -479,21 +485,18 @@ void Roles::giveBack(const CopiedLoop &copied, scf::ForOp loop, Value slot,
       OpBuilder::InsertionGuard guard(b);
       if (Operation *last = lastWait(channel, ring.blocks, loop))
         b.setInsertionPointAfter(last);
-      MbarrierArriveOp::create(b, loc(), channel.empty, index);
+      MbarrierArriveOp::create(b, loc(), channel.empty, index,
+                               ring.isMulticast(channel));
     }
     return;
   }
   // The product of this iteration runs on; that of the last one is complete,
   // and its slot is the one before. The first iteration has none before it.
-  auto emptyOf = [&](Value next) {
-    Value isFirst = arith::CmpIOp::create(b, loc(), arith::CmpIPredicate::eq,
-                                          next, number(0));
-    Value before = arith::SubIOp::create(b, loc(), next, number(1));
-    before = arith::SelectOp::create(b, loc(), isFirst,
-                                     number(schedule.getStages() - 1), before);
-    Value at = indexOf(before);
+  auto emptyOf = [&](const RingPosition &next) {
+    Value at = next.slotBefore(b, loc());
     for (const Channel &channel : ring.channels)
-      MbarrierArriveOp::create(b, loc(), channel.empty, at);
+      MbarrierArriveOp::create(b, loc(), channel.empty, at,
+                               ring.isMulticast(channel));
   };
   auto when = [&](arith::CmpIPredicate predicate, Value x, Value y,
                   llvm::function_ref<void()> then) {
@@ -504,7 +507,7 @@ void Roles::giveBack(const CopiedLoop &copied, scf::ForOp loop, Value slot,
     then();
   };
   when(arith::CmpIPredicate::ne, loop.getInductionVar(), loop.getLowerBound(),
-       [&] { emptyOf(slot); });
+       [&] { emptyOf(now); });
   // What is loaded for the sums is under way while the last products run.
   Operation *before = loop;
   while (isa_and_nonnull<LoadOp>(before->getNextNode()))
@@ -514,7 +517,7 @@ void Roles::giveBack(const CopiedLoop &copied, scf::ForOp loop, Value slot,
     if (isa<PendingType>(v.getType()))
       AwaitDotOp::create(b, loc(), v);
   when(arith::CmpIPredicate::slt, loop.getLowerBound(), loop.getUpperBound(),
-       [&] { emptyOf(ring.compute.slot); });
+       [&] { emptyOf(ring.compute); });
 }
 
 /// `v`, computed again if it is computed in a loop around a copied one.
@@ -548,21 +551,22 @@ void Roles::copy(const CopiedLoop &copied, IRMapping &map) {
     for (Value v : op->getOperands())
       if (loop.isDefinedOutsideOfLoop(v))
         map.map(v, onCopySide(v, map));
-  auto mine = scf::ForOp::create(
-      b, loc(), onCopySide(loop.getLowerBound(), map),
-      onCopySide(loop.getUpperBound(), map), onCopySide(loop.getStep(), map),
-      ValueRange{ring.copy.slot, ring.copy.parity});
+  auto mine =
+      scf::ForOp::create(b, loc(), onCopySide(loop.getLowerBound(), map),
+                         onCopySide(loop.getUpperBound(), map),
+                         onCopySide(loop.getStep(), map), ring.copy.carried());
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(mine.getBody());
-  Position at{mine.getRegionIterArg(0), mine.getRegionIterArg(1)};
-  Value slot = indexOf(at.slot);
+  const RingPosition at = ring.copy.at(mine.getRegionIterArgs());
+  Value slot = at.slot(b, loc());
   // Empty since the previous round, which has the other parity. In the first
   // round nobody has read a slot: a new mbarrier counts the phase before its
   // first as complete, so this wait returns at once.
-  Value before = arith::XOrIOp::create(b, loc(), at.parity, number(1));
+  Value before = at.otherParity(b, loc());
   auto indices = indicesAt(loop, copied.loads, mine.getInductionVar(), b, map);
   for (const Channel &channel : ring.channels) {
-    MbarrierWaitOp::create(b, loc(), channel.empty, slot, before);
+    MbarrierWaitOp::create(b, loc(), channel.empty, slot, before,
+                           ring.isMulticast(channel));
     if (ring.filled == Filled::ByEngine) {
       int64_t bytes = 0;
       for (unsigned i : channel.blocks) {
@@ -576,7 +580,8 @@ void Roles::copy(const CopiedLoop &copied, IRMapping &map) {
       Value view = map.lookupOrDefault(load.getView());
       if (ring.filled == Filled::ByEngine)
         CopyTensorOp::create(b, load.getLoc(), view, indices[i], ring.blocks[i],
-                             slot, channel.full, slot, load.getExtents());
+                             slot, channel.full, slot, load.getExtents(),
+                             ring.multicast[i]);
       else
         copyBlock(load, view, indices[i], ring.blocks[i], slot,
                   schedule.getCopyWarps(), b);
@@ -584,8 +589,8 @@ void Roles::copy(const CopiedLoop &copied, IRMapping &map) {
     if (ring.filled == Filled::ByThreads)
       MbarrierArriveCopiesOp::create(b, loc(), channel.full, slot);
   }
-  scf::YieldOp::create(b, loc(), next(at, b));
-  ring.copy = {mine.getResult(0), mine.getResult(1)};
+  scf::YieldOp::create(b, loc(), at.next(b, loc()).carried());
+  ring.copy = at.at(mine.getResults());
 }
 
 CopiedLoop *Roles::copiedAt(Operation *op) {
@@ -603,17 +608,21 @@ SmallVector<Ring *> Roles::ringsIn(scf::ForOp outer) {
 }
 
 static SmallVector<Value> positions(ArrayRef<Ring *> rings,
-                                    Position Ring::*side) {
+                                    RingPosition Ring::*side) {
   SmallVector<Value> all;
   for (Ring *ring : rings)
-    all.append({(ring->*side).slot, (ring->*side).parity});
+    llvm::append_range(all, (ring->*side).carried());
   return all;
 }
 
-static void setPositions(ArrayRef<Ring *> rings, Position Ring::*side,
+static void setPositions(ArrayRef<Ring *> rings, RingPosition Ring::*side,
                          ValueRange all) {
-  for (auto [i, ring] : llvm::enumerate(rings))
-    ring->*side = {all[2 * i], all[2 * i + 1]};
+  for (Ring *ring : rings) {
+    RingPosition &position = ring->*side;
+    const size_t count = position.carried().size();
+    position = position.at(all.take_front(count));
+    all = all.drop_front(count);
+  }
 }
 
 /// The copying side of a block: copied loops, and loops around them.
@@ -674,7 +683,8 @@ void Roles::computeAll(Block &block) {
                  outer.getRegionIterArgs().drop_front(before));
     computeAll(*outer.getBody());
     outer.getBody()->getTerminator()->setOperands(
-        before, 2 * inside.size(), positions(inside, &Ring::compute));
+        before, outer.getNumRegionIterArgs() - before,
+        positions(inside, &Ring::compute));
     setPositions(inside, &Ring::compute, outer.getResults().drop_front(before));
   }
 }
@@ -682,6 +692,10 @@ void Roles::computeAll(Block &block) {
 void Roles::run() {
   if (!schedule.getCopyWarps() || !body.getOps<RolesOp>().empty())
     return;
+  if (schedule.getStoreWarps() && !gpu.features.bulkCopies) {
+    schedule = schedule.withoutStores();
+    kernel->setAttr(scheduleName, schedule);
+  }
   findLoops();
   if (loops.empty()) {
     if (isByHand(kernel))
@@ -708,13 +722,24 @@ void Roles::run() {
   if (llvm::any_of(slice, llvm::IsaPred<TicketOp>) &&
       isFilled(Filled::ByEngine))
     FenceSharedOp::create(b, loc());
-  BarrierOp::create(b, loc());
+  const bool isCluster = llvm::any_of(rings, [](const auto &ring) {
+    return llvm::is_contained(ring->multicast, true);
+  });
+  if (schedule.getCluster() > 1 && !isCluster)
+    dropCluster(kernel, gpu.features.bulkCopies);
+  if (isCluster)
+    ClusterBarrierOp::create(b, loc());
+  else
+    BarrierOp::create(b, loc());
   auto roles = RolesOp::create(b, loc());
+  if (isCluster)
+    ClusterBarrierOp::create(b, loc());
   Block *compute = b.createBlock(&roles.getCompute()),
         *copy = b.createBlock(&roles.getCopy());
-  compute->getOperations().splice(compute->end(), body.getOperations(),
-                                  std::next(roles->getIterator()),
-                                  body.getTerminator()->getIterator());
+  compute->getOperations().splice(
+      compute->end(), body.getOperations(),
+      std::next(roles->getIterator(), 1 + isCluster),
+      body.getTerminator()->getIterator());
   // Copies first: they are made from the loads, which compute() erases.
   b.setInsertionPointToEnd(copy);
   IRMapping map;

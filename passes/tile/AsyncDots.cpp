@@ -67,7 +67,8 @@ Value staged(const Source &source, OpBuilder &b, Location loc) {
 Value stored(const Source &source, OpBuilder &b, Location loc) {
   auto type = swizzledMemory(cast<RankedTensorType>(source.block.getType()));
   Value memory = AllocSharedOp::create(b, loc, type, IntegerAttr());
-  StoreSharedOp::create(b, loc, source.block, memory, ValueRange());
+  StoreSharedOp::create(b, loc, source.block, memory, ValueRange(),
+                        DenseI64ArrayAttr());
   FenceSharedOp::create(b, loc);
   BarrierOp::create(b, loc);
   return viewOf(memory, source, b, loc);

@@ -86,7 +86,10 @@ void defer(scf::ForOp loop) {
 struct DeferTurns : act::tile::impl::DeferTurnsPassBase<DeferTurns> {
   void runOnOperation() override {
     SmallVector<scf::ForOp> loops;
-    getOperation()->walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    getOperation()->walk([&](gpu::GPUFuncOp kernel) {
+      if (!getSchedule(kernel).getStoreWarps()) // it passes them, and waits
+        kernel.walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    });
     llvm::for_each(loops, defer);
   }
 };

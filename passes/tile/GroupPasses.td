@@ -174,6 +174,48 @@ def MakePersistentPass : Pass<"tile-make-persistent", "::mlir::gpu::GPUModuleOp"
                            "::mlir::arith::ArithDialect"];
 }
 
+def AssignStoresPass : Pass<"tile-assign-stores", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "moves additions to memory to a warp that only stores";
+  let description = [{
+    For kernels whose schedule has a storing warp, after `tile-assign-roles`. Where
+    the computing warps add a block to memory, they leave it in a ring of shared
+    memory, with as many slots as the schedule has stages, and go on. One thread of
+    the storing warp waits for the block's turn, lets the copy engine add the block,
+    gives the slot back when it is read, and passes the turn when memory has it.
+
+    All additions of a kernel move, or none: each must consist of runs of contiguous
+    memory (`tile.reduce_bulk`), stand in no branch, and places and turns must follow
+    from numbers that all warps know and from loops' counters.
+
+    Before:
+    ```mlir
+    tile.wait_turn %arg1[%arg3], %arg2 : !tile.view<512xi32>
+    tile.atomic_add %5, %arg0[%arg3 : 64, %c0 : 64] : tensor<64x64xf32, #layout>, !tile.view<512x64xf32>
+    tile.pass_turn %arg1[%arg3] : !tile.view<512xi32>
+    ```
+    After `--tile-assign-stores`:
+    ```mlir
+    ...
+    tile.mbarrier_wait %3[%7] parity %10 : !tile.shared<2xi64>
+    tile.store_shared %5, %1[%7] order [0, 1] : tensor<64x64xf32, #layout>, !tile.shared<2x64x64xf32>
+    tile.fence_shared
+    tile.mbarrier_arrive %2[%7] : !tile.shared<2xi64>
+    ...
+    } store {
+    ...
+    tile.mbarrier_wait %2[%6] parity %8 : !tile.shared<2xi64>
+    tile.wait_turn %arg1[%arg3], %arg2 : !tile.view<512xi32>
+    tile.reduce_bulk %1[%6] to %arg0[%arg3 : 64, %c0 : 64] : !tile.shared<2x64x64xf32>, !tile.view<512x64xf32>
+    tile.wait_stores %1 : !tile.shared<2x64x64xf32>
+    tile.mbarrier_arrive %3[%6] : !tile.shared<2xi64>
+    tile.wait_stores complete %1 : !tile.shared<2x64x64xf32>
+    tile.pass_turn %arg1[%arg3] : !tile.view<512xi32>
+    ```
+  }];
+  let dependentDialects = ["::act::tile::TileDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
 def RotateLoopsPass : Pass<"tile-rotate-loops", "::mlir::gpu::GPUModuleOp"> {
   let summary = "lets the next iteration's product run beside this one's work";
   let description = [{

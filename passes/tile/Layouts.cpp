@@ -51,6 +51,22 @@ RankedTensorType tile::collapsed(RankedTensorType type, unsigned rank) {
                                         digits(l.lanes()), digits(l.warps())));
 }
 
+act::layout::Distributed
+act::tile::inOrderOf(ArrayRef<int64_t> strides,
+                     const act::layout::Distributed &layout) {
+  act::layout::Digits registers = layout.registers();
+  auto step = [&](const act::layout::Digit &digit) {
+    auto d = digit.dimension();
+    return d ? strides[*d] * digit.stride()
+             : std::numeric_limits<int64_t>::max();
+  };
+  llvm::stable_sort(registers, [&](const auto &x, const auto &y) {
+    return step(x) < step(y);
+  });
+  return *act::layout::Distributed::get(layout.shape(), registers,
+                                        layout.lanes(), layout.warps());
+}
+
 int64_t act::tile::bytesOf(Type element) {
   return std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
 }

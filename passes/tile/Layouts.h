@@ -30,6 +30,12 @@ LayoutAttr attribute(mlir::MLIRContext *context,
 mlir::RankedTensorType with(mlir::RankedTensorType type,
                             const layout::Distributed &layout);
 
+/// The same threads with their registers in the order of memory, where the
+/// block's dimensions have these strides: adjacent elements in adjacent
+/// registers.
+layout::Distributed inOrderOf(llvm::ArrayRef<int64_t> strides,
+                              const layout::Distributed &layout);
+
 /// Bytes of one element in memory (i1 takes one).
 int64_t bytesOf(mlir::Type element);
 

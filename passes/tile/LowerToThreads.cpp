@@ -60,14 +60,14 @@ LogicalResult act::tile::lowerOp(Operation *op, ThreadBuilder &t) {
   }
   if (isa<AllocSharedOp, CopyAsyncOp, CommitCopiesOp, WaitCopiesOp,
           LoadSharedOp, StoreSharedOp, BarrierOp, ConvertLayoutOp, SharedViewOp,
-          ToSharedOp, FenceSharedOp, CopyTensorOp, StoreTensorOp, WaitStoresOp>(
-          op))
+          ToSharedOp, FenceSharedOp, CopyTensorOp, StoreTensorOp, ReduceBulkOp,
+          WaitStoresOp>(op))
     return lowerShared(op, t);
   if (isa<TicketOp, WaitTurnOp, PassTurnOp>(op))
     return lowerTurn(op, t);
   if (isa<RolesOp, MbarrierInitOp, MbarrierArriveOp, MbarrierArriveCopiesOp,
-          MbarrierWaitOp, MbarrierExpectOp, AwaitGroupTurnOp, PassGroupTurnOp>(
-          op))
+          MbarrierWaitOp, MbarrierExpectOp, AwaitGroupTurnOp, PassGroupTurnOp,
+          ClusterBarrierOp>(op))
     return lowerRoles(op, t);
   if (isa<ViewOp, TransposedViewOp>(op)) // its readers ask for its parts
     return success();
@@ -341,6 +341,8 @@ LogicalResult LowerToThreads::lower(gpu::GPUFuncOp kernel,
   b.setInsertionPointToEnd(fresh);
   t.loc = kernel.getLoc();
   t.sleepsAtMbarriers = gpu.features.suspendsAtMbarriers;
+  t.addsVectors = gpu.features.vectorAdditions;
+  t.storesMatrices = gpu.features.matrixStores;
   t.registersPerSm = gpu.limits.registersPerSm;
   t.hasTensorCopies =
       kernel.walk([](CopyTensorOp) { return WalkResult::interrupt(); })

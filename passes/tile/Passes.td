@@ -475,6 +475,12 @@ def AssignRolesPass : Pass<"tile-assign-roles", "::mlir::gpu::GPUModuleOp"> {
     Where the target has a copy engine (TMA), it copies the blocks of a loop if it
     can copy all of them: one thread starts it, and the mbarrier counts bytes.
 
+    If the schedule has a cluster, its programs copy together what they have in
+    common: blocks of at least 8 rows for each, at a position that is the same for
+    all, in loops that all go through as often. A slot of such blocks is empty when
+    the computing warps of all programs have said so. Without any such block each
+    program is on its own; the pass warns of it, and removes the cluster.
+
     A loop qualifies if it is in the kernel's body, its bounds and the loads'
     indices depend only on scalars, and the kernel does not write the memory they
     read. Other loads stay as they are. The pass runs between `tile-assign-layouts`
@@ -496,17 +502,17 @@ def AssignRolesPass : Pass<"tile-assign-roles", "::mlir::gpu::GPUModuleOp"> {
     ```mlir
     tile.roles compute {
         ...
-        tile.mbarrier_wait %2[%6] parity %arg6 : !tile.shared<2xi64>
-        %7 = tile.load_shared %0[%6] : !tile.shared<2x64x32xbf16, #shared64> -> tensor<64x32xbf16, #layout1>
+        tile.mbarrier_wait %2[%7] parity %9 : !tile.shared<2xi64>
+        %10 = tile.load_shared %0[%7] : !tile.shared<2x64x32xbf16, #shared64> -> tensor<64x32xbf16, #layout1>
         ...
-        tile.mbarrier_arrive %3[%6] : !tile.shared<2xi64>
+        tile.mbarrier_arrive %3[%7] : !tile.shared<2xi64>
     ...
     } copy {
         ...
-        tile.mbarrier_wait %3[%5] parity %6 : !tile.shared<2xi64>
-        tile.copy_async %arg0[%c0 : 64, %arg3 : 32] to %0[%5] : ...
-        tile.copy_async %arg1[%arg3 : 32, %c0 : 64] to %1[%5] : ...
-        tile.mbarrier_arrive_copies %2[%5] : !tile.shared<2xi64>
+        tile.mbarrier_wait %3[%6] parity %9 : !tile.shared<2xi64>
+        tile.copy_async %arg0[%c0 : 64, %arg3 : 32] to %0[%6] : ...
+        tile.copy_async %arg1[%arg3 : 32, %c0 : 64] to %1[%6] : ...
+        tile.mbarrier_arrive_copies %2[%6] : !tile.shared<2xi64>
     ```
   }];
   let options = [Option<"target", "target", "std::string", "\"sm_80\"",

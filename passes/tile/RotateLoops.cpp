@@ -42,6 +42,8 @@ public:
 
 private:
   bool findSecond();
+  bool isForSecond(Operation &op);
+  bool sharesBlock();
   bool split();
   void clone(ArrayRef<Operation *> ops, IRMapping &map, OpBuilder &b) {
     for (Operation *op : ops)
@@ -85,6 +87,18 @@ bool Rotation::findSecond() {
          second.getAcc().getDefiningOp<BeginDotOp>();
 }
 
+/// Whether the op waits for operands of the second product, and of no other
+/// one: that product is the next.
+bool Rotation::isForSecond(Operation &op) {
+  if (!isa<MbarrierWaitOp, FenceSharedOp>(op))
+    return false;
+  Operation *next = &op;
+  do
+    next = next->getNextNode();
+  while (next && !isa<DotAsyncOp>(next));
+  return next == second.getOperation();
+}
+
 /// Divides the body; false if another op reads what the second product writes,
 /// or is in the way.
 bool Rotation::split() {
@@ -103,9 +117,6 @@ bool Rotation::split() {
   take(second.getAcc());
   bool behindFirst = false, behindSecond = false, behindResult = false;
   llvm::SmallPtrSet<Value, 8> readers{loop.getRegionIterArg(carried)};
-  // The operand takes the registers of the last one, which are in use until
-  // that product is done.
-  auto narrow = second.getA().getDefiningOp<arith::TruncFOp>();
   for (Operation &op : body.without_terminator()) {
     if (moved.contains(&op)) {
       late.push_back(&op);
@@ -119,8 +130,7 @@ bool Rotation::split() {
       behindResult = true;
     } else if (behindResult && isa<MbarrierArriveOp>(op)) {
       end.push_back(&op);
-    } else if (behindFirst && !behindSecond &&
-               isa<MbarrierWaitOp, FenceSharedOp>(op)) {
+    } else if (behindFirst && !behindSecond && isForSecond(op)) {
       late.push_back(&op);
     } else if (!behindFirst) {
       start.push_back(&op);
@@ -163,7 +173,31 @@ bool Rotation::split() {
   });
 }
 
-bool Rotation::find() { return findSecond() && split(); }
+/// Whether the iteration reads the second product's block for another product,
+/// too. Its slot is given back behind the second one, so the next iteration's
+/// block must have another slot.
+bool Rotation::sharesBlock() {
+  Value memory = second.getB();
+  while (auto view = memory.getDefiningOp<SharedViewOp>())
+    memory = view.getShared();
+  SmallVector<Value> views{memory};
+  int64_t products = 0;
+  while (!views.empty())
+    for (Operation *user : views.pop_back_val().getUsers())
+      if (loop->isProperAncestor(user)) {
+        products += isa<DotAsyncOp>(user);
+        if (isa<SharedViewOp>(user))
+          views.push_back(user->getResult(0));
+      }
+  return products > 1;
+}
+
+bool Rotation::find() {
+  if (!findSecond() || !split())
+    return false;
+  auto kernel = loop->getParentOfType<gpu::GPUFuncOp>();
+  return getSchedule(kernel).getStages() > 1 || !sharesBlock();
+}
 
 void Rotation::apply() {
   OpBuilder b(loop);

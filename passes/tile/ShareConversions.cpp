@@ -112,7 +112,8 @@ void share(Group &group, Operation *first) {
     memory.push_back(AllocSharedOp::create(b, v.getLoc(), type, IntegerAttr()));
   }
   for (auto [of, shared] : llvm::zip_equal(group, memory))
-    StoreSharedOp::create(b, of.first.getLoc(), of.first, shared, ValueRange());
+    StoreSharedOp::create(b, of.first.getLoc(), of.first, shared, ValueRange(),
+                          DenseI64ArrayAttr());
   BarrierOp::create(b, first->getLoc());
   for (auto [of, shared] : llvm::zip_equal(group, memory))
     for (ConvertLayoutOp conversion : of.second) {

@@ -73,7 +73,7 @@ Value memoryFor(StoreOp store, SharedType type, SmallVectorImpl<Value> &all) {
   Value shared = AllocSharedOp::create(b, store.getLoc(), type, IntegerAttr());
   // Other memory may take this one's place.
   b.setInsertionPoint(store->getBlock()->getTerminator());
-  WaitStoresOp::create(b, store.getLoc(), shared);
+  WaitStoresOp::create(b, store.getLoc(), shared, /*complete=*/false);
   return all.emplace_back(shared);
 }
 

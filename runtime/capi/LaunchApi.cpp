@@ -40,9 +40,8 @@ static Result<LaunchShape> checkShape(const actrt_launch_shape *shape) {
   out.sharedBytes = given.shared_bytes;
   out.cooperative = given.cooperative;
   out.persistent = given.persistent;
-  if (out.persistent && (blocks != out.grid[0] || clustered))
-    return Error{"a persistent launch has blocks along x only, and no clusters",
-                 ""};
+  if (out.persistent && blocks != out.grid[0])
+    return Error{"a persistent launch has blocks along x only", ""};
   out.scratchBytes = given.scratch_bytes;
   if (out.scratchBytes > artifact::maxScratchBytes)
     return Error{"the launch requests " + std::to_string(out.scratchBytes) +

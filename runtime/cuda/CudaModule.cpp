@@ -63,24 +63,34 @@ Status CudaKernel::allowCluster(const CudaDriver &driver, uint64_t blocks) {
   return s;
 }
 
-Result<uint32_t> CudaKernel::residentBlocks(const CudaDriver &driver,
-                                            uint32_t threads,
-                                            uint64_t sharedBytes) {
+// A cluster runs on multiprocessors that are near each other, so there may be
+// fewer blocks in clusters than on their own. Drivers that cannot count
+// clusters cannot launch any. What does not fit is for the launch to refuse.
+Result<uint64_t> CudaKernel::residentBlocks(const CudaDriver &driver,
+                                            const CUlaunchConfig &config,
+                                            uint32_t cluster,
+                                            uint32_t multiprocessors) {
   std::lock_guard lock(mutex);
-  auto [known, isNew] = resident.try_emplace({threads, sharedBytes}, 1);
-  if (!isNew)
+  const std::tuple key{config.block[0], config.sharedBytes, cluster};
+  if (auto known = resident.find(key); known != resident.end())
     return known->second;
-  int blocks = 0;
-  if (auto s = driver.check(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(
-                                &blocks, function, static_cast<int>(threads),
-                                static_cast<size_t>(sharedBytes)),
-                            "count the blocks of a multiprocessor");
-      !s) {
-    resident.erase(known);
+  int count = 0;
+  const bool isClusters = cluster > 1 && driver.cuOccupancyMaxActiveClusters;
+  if (auto s =
+          isClusters
+              ? driver.check(driver.cuOccupancyMaxActiveClusters(
+                                 &count, function, &config),
+                             "count the clusters of the device")
+              : driver.check(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                                 &count, function,
+                                 static_cast<int>(config.block[0]),
+                                 static_cast<size_t>(config.sharedBytes)),
+                             "count the blocks of a multiprocessor");
+      !s)
     return s.error();
-  }
-  // A block that does not fit is for the launch to refuse.
-  return known->second = static_cast<uint32_t>(std::max(blocks, 1));
+  const uint64_t all = std::max(count, 1);
+  return resident[key] =
+             isClusters ? all * cluster : all * std::max(1u, multiprocessors);
 }
 
 // The driver reads PTX up to a zero byte; a machine-code image knows its size.

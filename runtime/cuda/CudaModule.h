@@ -20,9 +20,11 @@ public:
   /// Allows clusters of more than eight blocks.
   Status allowCluster(const CudaDriver &driver, uint64_t blocks);
 
-  /// Blocks of a launch that one multiprocessor has at once.
-  Result<uint32_t> residentBlocks(const CudaDriver &driver, uint32_t threads,
-                                  uint64_t sharedBytes);
+  /// Blocks of such a launch that run at once, on so many multiprocessors;
+  /// whole clusters of `cluster` blocks.
+  Result<uint64_t> residentBlocks(const CudaDriver &driver,
+                                  const CUlaunchConfig &config,
+                                  uint32_t cluster, uint32_t multiprocessors);
 
   const CUfunction function;
   KernelAttributes facts;
@@ -31,7 +33,8 @@ public:
 private:
   std::mutex mutex;
   uint64_t allowedShared = 48 * 1024, allowedCluster = 8;
-  std::map<std::pair<uint32_t, uint64_t>, uint32_t> resident;
+  /// By threads, shared memory and cluster.
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint64_t> resident;
 };
 
 class CudaImage {

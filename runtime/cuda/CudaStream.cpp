@@ -161,14 +161,6 @@ Status CudaStream::launch(Kernel &kernel, const LaunchShape &shape,
     config.grid[i] = static_cast<unsigned>(shape.grid[i]);
     config.block[i] = shape.block[i];
   }
-  if (shape.persistent) {
-    auto resident = k.residentBlocks(driver, shape.block[0], shape.sharedBytes);
-    if (!resident)
-      return resident.error();
-    config.grid[0] = static_cast<unsigned>(std::min<uint64_t>(
-        shape.grid[0],
-        uint64_t{*resident} * std::max(1u, device.facts.multiprocessors)));
-  }
   config.sharedBytes = static_cast<unsigned>(shape.sharedBytes);
   config.stream = stream;
   config.attributes = attributes;
@@ -176,6 +168,15 @@ Status CudaStream::launch(Kernel &kernel, const LaunchShape &shape,
     auto &a = attributes[config.attributeCount++];
     a.id = launchCluster;
     a.value.cluster = {shape.cluster[0], shape.cluster[1], shape.cluster[2]};
+  }
+  if (shape.persistent) {
+    const uint32_t cluster = clusterAlongX(k.facts, shape);
+    auto resident =
+        k.residentBlocks(driver, config, cluster, device.facts.multiprocessors);
+    if (!resident)
+      return resident.error();
+    config.grid[0] = static_cast<unsigned>(
+        residentBlocks(*resident, cluster, shape.grid[0]));
   }
   if (shape.cooperative) {
     auto &a = attributes[config.attributeCount++];

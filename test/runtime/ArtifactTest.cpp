@@ -92,12 +92,15 @@ TEST(Artifact, OtherFormatsAreRefusedByNumber) {
 TEST(Artifact, TensorMapsNeedAFormatOfTheirOwn) {
   Step s = test::tileStep("ptx");
   s.kernels[0].persistent = true;
+  s.kernels[0].grid = 4;
+  s.kernels[0].cluster = 2;
   auto bytes = write(s);
   ASSERT_TRUE(bytes) << bytes.error().str();
   auto again = read(bytes->data(), bytes->size());
   ASSERT_TRUE(again) << again.error().str();
   EXPECT_EQ(*bytes, *write(*again));
   EXPECT_TRUE(again->kernels[0].persistent);
+  EXPECT_EQ(again->kernels[0].cluster, 2u);
   ASSERT_EQ(again->kernels[0].tensorMaps.size(), 1u);
   const TensorMap &map = again->kernels[0].tensorMaps[0];
   EXPECT_EQ(map.argument, 0u);
@@ -310,6 +313,12 @@ TEST(Artifact, EveryFieldIsChecked) {
     s.device = "cuda";
     s.kernels[0].threads = 32;
     s.kernels[0].cluster = 17;
+  });
+  says("a multiple of its clusters' 2", [](Step &s) {
+    s.device = "cuda";
+    s.kernels[0].threads = 32;
+    s.kernels[0].grid = 3;
+    s.kernels[0].cluster = 2;
   });
   says("symbol", [](Step &s) { s.kernels[0].symbol = ""; });
   says("has no name", [](Step &s) { s.parameters[0].name = ""; });

@@ -400,6 +400,17 @@ TEST_P(Conformance, ClustersAndCooperativeLaunches) {
   ASSERT_EQ(actrt_launch(pairs, s, &shape, &a, 1), ACTRT_SUCCESS)
       << actrt_last_error();
   EXPECT_EQ(read(s, out, 4), (std::vector<uint32_t>{200, 201, 200, 201}));
+  // Persistent launches have whole clusters, on the simulator one of these.
+  auto *some = allocateZeros<uint32_t>(8);
+  actrt_argument to = pointer(some);
+  shape.persistent = 1;
+  ASSERT_EQ(actrt_launch(pairs, s, &shape, &to, 1), ACTRT_SUCCESS)
+      << actrt_last_error();
+  std::vector<uint32_t> ranks{200, 201, 200, 201, 200, 201, 200, 201};
+  if (kind == "sim")
+    std::fill(ranks.begin() + 2, ranks.end(), 0);
+  EXPECT_EQ(read(s, some, 8), ranks);
+  shape.persistent = 0;
   actrt_function_info info{};
   info.struct_size = sizeof info;
   ASSERT_EQ(actrt_function_query(pairs, &info), ACTRT_SUCCESS);

@@ -560,6 +560,21 @@ API int cuLaunchKernelEx(const struct config *c, void *f, void **parameters,
   return extra ? INVALID_VALUE
                : launch(f, c->dims, c->shared, cluster, c->stream, parameters);
 }
+/* A multiprocessor less than there are, as in parts of a card that have an odd
+ * number of them. */
+API int cuOccupancyMaxActiveClusters(int *clusters, void *function,
+                                     const struct config *c) {
+  NEEDS_CONTEXT();
+  const struct function *f = function;
+  unsigned size = f->cluster;
+  for (unsigned i = 0; i < c->count; ++i)
+    if (c->attributes[i].id == 4)
+      size = *(const unsigned *)c->attributes[i].value;
+  if (!size)
+    return INVALID_VALUE;
+  *clusters = 131 / size;
+  return 0;
+}
 API int cuFuncGetParamInfo(void *function, size_t i, size_t *offset,
                            size_t *bytes) {
   NEEDS_CONTEXT();

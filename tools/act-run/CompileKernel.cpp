@@ -7,6 +7,7 @@
 #include "dialects/tile/Dialect.h"
 #include "passes/tile-to-host/CompileForHost.h"
 #include "passes/tile-to-nvvm/CompileKernels.h"
+#include "passes/tile-to-nvvm/PtxText.h"
 #include "passes/tile-to-nvvm/Schedule.h"
 #include "passes/tile/SetBlockSizes.h"
 #include "tools/act-run/ParseModule.h"
@@ -118,6 +119,7 @@ Result<Kernel> run::compileKernel(const std::string &path,
   tile::CompiledKernel &made = kernels->front();
   Kernel k;
   k.name = made.name;
+  k.cluster = tile::clusterIn(made.ptx);
   k.ptx = std::move(made.ptx);
   k.sharedBytes = uint64_t(made.sharedBytes);
   // A memref becomes several parameters, so the arguments in the IR would not

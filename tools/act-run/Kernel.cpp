@@ -55,9 +55,13 @@ int run::kernel(const Options &o) {
   line.kernel = kernel->name;
   line.block = dimensions(kernel->block);
   line.sharedBytes = kernel->sharedBytes;
-  // A few programs of a persistent kernel, so that each does several.
-  if (kernel->persistent && line.grid.empty())
-    line.grid = std::to_string(std::min<uint32_t>(kernel->grid[0], 3));
+  // A few programs of a persistent kernel, so that each does several: whole
+  // clusters.
+  if (kernel->persistent && line.grid.empty()) {
+    const uint32_t cluster = std::max(1u, kernel->cluster),
+                   few = std::max(1u, 3 / cluster) * cluster;
+    line.grid = std::to_string(std::min(kernel->grid[0], few));
+  }
   auto grid = gridOf(kernel->grid, line.grid, kernel->persistent);
   if (!grid)
     return fail(grid.error().str());

@@ -29,8 +29,10 @@ struct TargetLimits {
 /// Instructions that not every target has. All have cp.async, mma.sync on bf16
 /// and tf32, and mbarriers.
 struct TargetFeatures {
-  bool float8Products = false; ///< mma.sync on f8
-  bool bulkCopies = false;     ///< cp.async.bulk, tensor maps, clusters
+  bool float8Products = false;  ///< mma.sync on f8
+  bool matrixStores = false;    ///< stmatrix
+  bool vectorAdditions = false; ///< red.v4.f32 of global memory
+  bool bulkCopies = false;      ///< cp.async.bulk, tensor maps, clusters
   bool wgmma = false;
   /// mbarrier.try_wait suspends the thread, so a loop around it does not spin.
   bool suspendsAtMbarriers = false;

@@ -259,6 +259,52 @@ void addByExchange(Value v, Value pointer, int64_t offset, Value when,
               "l,h,~{memory}", {pointer, t.bitsAs(t.b.getI16Type(), v)});
 }
 
+/// The block's registers in the order of the view's memory, and its type.
+RankedTensorType sortedByMemory(AtomicAddOp op, RankedTensorType type,
+                                Registers &registers, ThreadBuilder &t) {
+  auto view = cast<ViewType>(op.getView().getType());
+  const SmallVector<int64_t> full = view.getFullStrides();
+  SmallVector<int64_t> strides;
+  for (auto [extent, stride] : llvm::zip(op.getExtents(), full))
+    if (extent >= 0) {
+      if (ShapedType::isDynamic(stride))
+        return type;
+      strides.push_back(stride);
+    }
+  const auto &own = t.layoutOf(type);
+  if (strides.size() != own.rank())
+    return type;
+  const auto sorted = inOrderOf(strides, own);
+  Registers all;
+  for (int64_t r = 0; r < sorted.registerCount(); ++r)
+    all.push_back(registers[own.holder(sorted.coordinates(r, 0, 0)).reg]);
+  registers = std::move(all);
+  return with(type, sorted);
+}
+
+/// Adds two or four adjacent numbers.
+void addVector(ArrayRef<Value> numbers, Value pointer, int64_t offset,
+               Value when, ThreadBuilder &t) {
+  std::string list, constraints = "l";
+  SmallVector<Value> operands{pointer};
+  for (auto [i, x] : llvm::enumerate(numbers)) {
+    list += (i ? ", $" : "$") + std::to_string(i + 1);
+    constraints += ",f";
+    operands.push_back(x);
+  }
+  std::string guard;
+  if (when) {
+    guard = "@$" + std::to_string(operands.size()) + " ";
+    constraints += ",b";
+    operands.push_back(when);
+  }
+  t.inlinePtx(Type(),
+              guard + "red.relaxed.gpu.global.add.v" +
+                  std::to_string(numbers.size()) + ".f32 [$0 + " +
+                  std::to_string(offset) + "], {" + list + "};",
+              constraints + ",~{memory}", operands);
+}
+
 /// `red` and not `atom`: the op has no result, so nothing waits for the old
 /// value. Relaxed, as the order of additions is not defined anyway.
 LogicalResult lowerAtomicAdd(AtomicAddOp op, ThreadBuilder &t) {
@@ -274,6 +320,9 @@ LogicalResult lowerAtomicAdd(AtomicAddOp op, ThreadBuilder &t) {
     return op.emitOpError() << "adds " << element
                             << ", which the target has no instruction for; "
                                "expected f32, f64, f16, bf16, i32 or i64";
+  Registers registers = registersOf(op.getValue(), t);
+  if (element.isF32() && t.addsVectors)
+    type = sortedByMemory(op, type, registers, t);
   BlockAccess access(op.getView(), op.getIndices(), op.getExtents(), type, t);
   const char *constraint = element.isF32()         ? "f"
                            : element.isF64()       ? "d"
@@ -281,11 +330,20 @@ LogicalResult lowerAtomicAdd(AtomicAddOp op, ThreadBuilder &t) {
                            : element.isF16()       ? "h"
                                                    : "r";
   Value once = t.holdsFirstCopy(type);
-  Registers registers = registersOf(op.getValue(), t);
   // A register with a copy of another's element would add it twice.
   std::set<Coordinates> added;
   const act::layout::Distributed &l = t.layoutOf(type);
-  for (int64_t r = 0, n = registers.size(); r < n; ++r) {
+  const int64_t v =
+      element.isF32() && t.addsVectors &&
+              l.withoutRegisterCopies().registerCount() == l.registerCount()
+          ? access.vector
+          : 1;
+  for (int64_t r = 0, n = registers.size(); r < n; r += v) {
+    if (v > 1) {
+      addVector(ArrayRef(registers).slice(r, v), access.pointer(r),
+                access.offset(r), andAlso(access.inside(r), once, t), t);
+      continue;
+    }
     // `once` excludes copies in other threads, this those in the same thread.
     if (!added.insert(l.coordinates(r, 0, 0)).second)
       continue;

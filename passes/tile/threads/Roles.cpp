@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A branch for each role, and the mbarriers by which they synchronise (PTX ISA,
-// mbarrier). Computing warps come first, so the first thread, which acts for
-// all, is among them.
+// mbarrier). The storing warp is one of the copying warps' group. Computing
+// warps come first, so the first thread, which acts for all, is among them.
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/tile/threads/SharedAddress.h"
@@ -12,8 +12,11 @@ using namespace act::tile;
 
 namespace {
 
-/// Whether one thread can do all of the role's work: copies by the copy engine.
+/// Whether one thread can do all of the role's work: copies by the copy engine,
+/// and all that a storing warp does.
 bool isForOneThread(Region &role) {
+  if (&role == &cast<RolesOp>(role.getParentOp()).getStore())
+    return true;
   return !role.walk([](Operation *op) {
                 bool needsAll = isa<CopyAsyncOp, MbarrierArriveOp,
                                     MbarrierArriveCopiesOp, BarrierOp>(op) ||
@@ -63,17 +66,20 @@ void passFirstTurn(Region &role, ThreadBuilder &t) {
   t.when(isLast, [&] { passGroupTurn(t); });
 }
 
-LogicalResult lowerRole(Region &role, Block *to, int64_t registers,
-                        ThreadBuilder &t) {
-  OpBuilder::InsertionGuard guard(t.b);
-  t.b.setInsertionPointToStart(to);
-  ScheduleAttr schedule = getSchedule(role.getParentOp()->getParentOp());
+/// For all warps of a group.
+void setRegisters(ScheduleAttr schedule, int64_t registers, ThreadBuilder &t) {
   const int64_t entry = schedule.getEntryRegisters(t.registersPerSm);
   if (registers && registers != entry)
     NVVM::SetMaxRegisterOp::create(t.b, t.loc, registers,
                                    registers > entry
                                        ? NVVM::SetMaxRegisterAction::increase
                                        : NVVM::SetMaxRegisterAction::decrease);
+}
+
+/// `warps` of them, from number `first` on.
+LogicalResult lowerRole(Region &role, int64_t first, int64_t warps,
+                        int64_t barrier, ThreadBuilder &t) {
+  ThreadBuilder::Role own(t, first, warps, barrier);
   passFirstTurn(role, t);
   if (isForOneThread(role)) {
     LogicalResult done = success();
@@ -87,22 +93,36 @@ LogicalResult lowerRole(Region &role, Block *to, int64_t registers,
   return lowerOps({role.front().begin(), role.front().end()}, t);
 }
 
-LogicalResult lowerBoth(RolesOp op, ThreadBuilder &t) {
-  ScheduleAttr schedule = getSchedule(op->getParentOp());
-  Value copies = arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::uge,
-                                       t.warp, t.i32(schedule.getWarps()));
-  auto branch = scf::IfOp::create(t.b, t.loc, TypeRange(), copies,
+/// A branch on whether the warp's number is so large or larger; the builder
+/// goes on in it.
+scf::IfOp branchFrom(int64_t warp, ThreadBuilder &t) {
+  Value isBehind = arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::uge,
+                                         t.warp, t.i32(warp));
+  auto branch = scf::IfOp::create(t.b, t.loc, TypeRange(), isBehind,
                                   /*withElseRegion=*/true);
-  {
-    ThreadBuilder::Role role(t, schedule.getWarps(), schedule.getCopyWarps(),
-                             2);
-    if (failed(lowerRole(op.getCopy(), branch.thenBlock(),
-                         schedule.getCopyRegisters(), t)))
+  t.b.setInsertionPointToStart(branch.thenBlock());
+  return branch;
+}
+
+LogicalResult lowerAll(RolesOp op, ThreadBuilder &t) {
+  OpBuilder::InsertionGuard guard(t.b);
+  ScheduleAttr schedule = getSchedule(op->getParentOp());
+  const int64_t warps = schedule.getWarps(), copying = schedule.getCopyWarps(),
+                storing = schedule.getStoreWarps();
+  auto branch = branchFrom(warps, t);
+  setRegisters(schedule, schedule.getCopyRegisters(), t);
+  if (storing) {
+    auto stores = branchFrom(warps + copying, t);
+    if (!op.getStore().empty() &&
+        failed(lowerRole(op.getStore(), warps + copying, storing, 2, t)))
       return failure();
+    t.b.setInsertionPointToStart(stores.elseBlock());
   }
-  ThreadBuilder::Role role(t, 0, schedule.getWarps(), 1);
-  return lowerRole(op.getCompute(), branch.elseBlock(),
-                   schedule.getComputeRegisters(), t);
+  if (failed(lowerRole(op.getCopy(), warps, copying, 2, t)))
+    return failure();
+  t.b.setInsertionPointToStart(branch.elseBlock());
+  setRegisters(schedule, schedule.getComputeRegisters(), t);
+  return lowerRole(op.getCompute(), 0, warps, 1, t);
 }
 
 /// The op after this one, but for what makes the next ring's memory.
@@ -117,13 +137,19 @@ Operation *nextInit(Operation *op) {
 
 LogicalResult act::tile::lowerRoles(Operation *op, ThreadBuilder &t) {
   if (auto roles = dyn_cast<RolesOp>(op))
-    return lowerBoth(roles, t);
+    return lowerAll(roles, t);
   if (isa<AwaitGroupTurnOp>(op)) {
     awaitGroupTurn(t);
     return success();
   }
   if (isa<PassGroupTurnOp>(op)) {
     passGroupTurn(t);
+    return success();
+  }
+  // Threads arrive on their own: those of a warp may come from different roles.
+  if (isa<ClusterBarrierOp>(op)) {
+    NVVM::ClusterArriveOp::create(t.b, t.loc, UnitAttr());
+    NVVM::ClusterWaitOp::create(t.b, t.loc, UnitAttr());
     return success();
   }
   auto type = cast<SharedType>(op->getOperand(0).getType());
@@ -155,12 +181,14 @@ LogicalResult act::tile::lowerRoles(Operation *op, ThreadBuilder &t) {
     return success();
   }
   // try_wait suspends the thread for a while and needs sm_90; test_wait only
-  // asks.
+  // asks. Both acquire at the scope of the program unless told otherwise.
   if (auto wait = dyn_cast<MbarrierWaitOp>(op)) {
     t.inlinePtx(Type(),
                 "{ .reg .pred %over; again_${:uid}: mbarrier." +
                     std::string(t.sleepsAtMbarriers ? "try" : "test") +
-                    "_wait.parity.shared.b64 %over, [$0], $1; "
+                    "_wait.parity" +
+                    (wait.getCluster() ? ".acquire.cluster" : "") +
+                    ".shared.b64 %over, [$0], $1; "
                     "@!%over bra again_${:uid}; }",
                 "l,r,~{memory}", {at, t.scalar(wait.getParity())});
     return success();
@@ -171,9 +199,23 @@ LogicalResult act::tile::lowerRoles(Operation *op, ThreadBuilder &t) {
     NVVM::CpAsyncMBarrierArriveOp::create(t.b, t.loc, at, /*noinc=*/true);
     return success();
   }
-  // One lane arrives for its warp, once all lanes have read the slot.
-  NVVM::SyncWarpOp::create(t.b, t.loc, t.i32(-1));
-  t.when(t.isZero(t.lane), [&] {
+  // One lane arrives for its warp, once all lanes have read the slot. In a
+  // cluster, one arrives in each program, its own included.
+  if (cast<MbarrierArriveOp>(op).getCluster()) {
+    NVVM::SyncWarpOp::create(t.b, t.loc, t.i32(-1));
+    Value arrives = arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::ult,
+                                          t.lane, t.i32(clusterOf(op)));
+    t.when(arrives, [&] {
+      t.inlinePtx(
+          Type(),
+          "{ .reg .b64 %there; mapa.shared::cluster.u64 %there, $0, $1; "
+          "mbarrier.arrive.release.cluster.shared::cluster.b64 _, "
+          "[%there]; }",
+          "l,r,~{memory}", {at, t.lane});
+    });
+    return success();
+  }
+  t.onceInWarp([&] {
     t.inlinePtx(Type(), "mbarrier.arrive.shared.b64 _, [$0];", "l,~{memory}",
                 {at});
   });

@@ -67,32 +67,6 @@ Registers selected(const Registers &from, ArrayRef<int64_t> which) {
   return out;
 }
 
-/// Stores a block in as wide pieces as its layout allows. Registers with copies
-/// of others are left out; copies of other threads are stored again, with equal
-/// values.
-void storeShared(Value value, const Shared &form, Value pointer,
-                 ThreadBuilder &t) {
-  auto type = cast<RankedTensorType>(value.getType());
-  const Distributed &l = t.layoutOf(type);
-  const Distributed once = l.withoutRegisterCopies();
-  if (once.registerCount() != l.registerCount()) {
-    Named block(with(type, once), selected(t.of(value), sameRegisters(once, l)),
-                t);
-    return storeShared(block.value, form, pointer, t);
-  }
-  int64_t v = sideBySide(value.getType(), form, t);
-  SharedAddress address(form, pointer, accessesOf(value.getType(), v, t), t);
-  ArrayRef<Value> registers = t.of(value);
-  for (size_t i = 0; i * v < registers.size(); ++i) {
-    SmallVector<Value> parts;
-    for (Value x : registers.slice(i * v, v))
-      parts.push_back(t.toMemory(x));
-    Value all = v > 1 ? t.vectorOf(parts) : parts[0];
-    LLVM::StoreOp::create(t.b, t.loc, all, address.at(i),
-                          v * form.elementBytes());
-  }
-}
-
 /// The positions that an instruction's lanes address: bits of the lane, and the
 /// warp.
 Accesses accessesOf(const Ldmatrix &plan, const Distributed &l,
@@ -131,6 +105,83 @@ Accesses accessesOf(const Ldmatrix &plan, const Distributed &l,
   for (size_t i = 0; i < plan.firstRegisters.size(); ++i)
     a.constants.push_back(plan.pointer(l, i, 0, 0));
   return a;
+}
+
+/// The opposite of loadByMatrices, by stmatrix.
+void storeByMatrices(const Ldmatrix &plan, Value value, const Shared &form,
+                     Value pointer, ThreadBuilder &t) {
+  OpBuilder &b = t.b;
+  const Distributed &l = t.layoutOf(value.getType());
+  SharedAddress address(form, pointer, accessesOf(plan, l, t), t);
+  auto shape = NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8);
+  ArrayRef<Value> registers = t.of(value);
+  for (size_t i = 0; i < plan.firstRegisters.size(); ++i) {
+    SmallVector<Value> words;
+    for (int64_t m = 0; m < plan.matrices; ++m) {
+      SmallVector<Value> parts;
+      for (Value x : registers.slice(plan.registerOf(i, m), plan.packed))
+        parts.push_back(t.toMemory(x));
+      words.push_back(t.bitsAs(b.getI32Type(), t.vectorOf(parts)));
+    }
+    NVVM::StMatrixOp::create(b, t.loc, address.at(i), words,
+                             plan.trans ? NVVM::MMALayout::col
+                                        : NVVM::MMALayout::row,
+                             shape, NVVM::LdStMatrixEltType::B16);
+  }
+}
+
+/// Stores a block by stmatrix where it takes the layout, else in as wide pieces
+/// as the layout allows. Registers with copies
+/// of others are left out; copies of other threads are stored again, with equal
+/// values.
+void storeShared(Value value, const Shared &form, Value pointer,
+                 ThreadBuilder &t) {
+  auto type = cast<RankedTensorType>(value.getType());
+  const Distributed &l = t.layoutOf(type);
+  const Distributed once = l.withoutRegisterCopies();
+  if (once.registerCount() != l.registerCount()) {
+    Named block(with(type, once), selected(t.of(value), sameRegisters(once, l)),
+                t);
+    return storeShared(block.value, form, pointer, t);
+  }
+  auto isCopy = [](const Digit &digit) { return digit.isCopy(); };
+  if (t.storesMatrices && l.rank() == 2 && form.elementBytes() == 2 &&
+      form.hasMatrixRows() && llvm::none_of(l.lanes(), isCopy) &&
+      llvm::none_of(l.warps(), isCopy))
+    if (auto plan = Ldmatrix::get(l, form.elementBytes());
+        plan && plan->packed == 2) {
+      storeByMatrices(*plan, value, form, pointer, t);
+      return;
+    }
+  int64_t v = sideBySide(value.getType(), form, t);
+  SharedAddress address(form, pointer, accessesOf(value.getType(), v, t), t);
+  ArrayRef<Value> registers = t.of(value);
+  for (size_t i = 0; i * v < registers.size(); ++i) {
+    SmallVector<Value> parts;
+    for (Value x : registers.slice(i * v, v))
+      parts.push_back(t.toMemory(x));
+    Value all = v > 1 ? t.vectorOf(parts) : parts[0];
+    LLVM::StoreOp::create(t.b, t.loc, all, address.at(i),
+                          v * form.elementBytes());
+  }
+}
+
+/// Stores a block with its dimensions in another order, as rows. Threads keep
+/// their registers, in an order in which neighbours in a row are adjacent.
+LogicalResult storeInOrder(StoreSharedOp op, Value pointer, ThreadBuilder &t) {
+  auto type = cast<RankedTensorType>(op.getValue().getType());
+  const SharedType shared = op.getShared().getType();
+  auto permuted = t.layoutOf(type).transposed(
+      std::vector<unsigned>(op.getOrder()->begin(), op.getOrder()->end()));
+  auto rows = permuted.reshaped(shared.getShape().take_back(2).vec());
+  if (!rows)
+    return op.emitOpError() << rows.error().message;
+  const Distributed sorted = inOrderOf({rows->shape()[1], 1}, *rows);
+  auto rowsType = RankedTensorType::get(rows->shape(), type.getElementType());
+  Named block(with(rowsType, sorted),
+              selected(t.of(op.getValue()), sameRegisters(sorted, *rows)), t);
+  storeShared(block.value, sharedForm(shared), pointer, t);
+  return success();
 }
 
 /// Reads a fragment by ldmatrix, which distributes 8 x 8 matrices of 16 bits to
@@ -353,8 +404,10 @@ LogicalResult act::tile::lowerShared(Operation *op, ThreadBuilder &t) {
     return lowerTensorCopy(copy, t);
   if (auto store = dyn_cast<StoreTensorOp>(op))
     return lowerTensorStore(store, t);
-  if (isa<WaitStoresOp>(op)) {
-    lowerWaitStores(t);
+  if (auto reduce = dyn_cast<ReduceBulkOp>(op))
+    return lowerReduceBulk(reduce, t);
+  if (auto wait = dyn_cast<WaitStoresOp>(op)) {
+    lowerWaitStores(wait, t);
     return success();
   }
   if (isa<FenceSharedOp>(op)) {
@@ -385,9 +438,11 @@ LogicalResult act::tile::lowerShared(Operation *op, ThreadBuilder &t) {
   }
   if (auto store = dyn_cast<StoreSharedOp>(op)) {
     SharedType type = store.getShared().getType();
-    storeShared(
-        store.getValue(), sharedForm(type),
-        slotPointer(type, t.scalar(store.getShared()), store.getSlot(), t), t);
+    Value slot =
+        slotPointer(type, t.scalar(store.getShared()), store.getSlot(), t);
+    if (store.getOrder())
+      return storeInOrder(store, slot, t);
+    storeShared(store.getValue(), sharedForm(type), slot, t);
     return success();
   }
   auto convert = cast<ConvertLayoutOp>(op);

@@ -186,7 +186,7 @@ bool SharedPlan::hasBarrier(const Piece &piece) const {
     return other && other->isNeeded(piece.from, piece.from);
   };
   for (Operation *op = piece.first->getPrevNode(); op; op = op->getPrevNode()) {
-    if (isa<BarrierOp>(op))
+    if (isa<BarrierOp, ClusterBarrierOp>(op))
       return true;
     if (isa<AllocSharedOp, CommitCopiesOp, LoadOp>(op))
       continue;

@@ -4,6 +4,7 @@
 // for each panel of shared memory, and for each 256 rows of it.
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "passes/tile/Layouts.h"
+#include "passes/tile/threads/BlockAccess.h"
 #include "passes/tile/threads/SharedAddress.h"
 
 using namespace mlir;
@@ -111,24 +112,38 @@ LogicalResult act::tile::lowerTensorCopy(CopyTensorOp op, ThreadBuilder &t) {
   Tensor tensor(op, t);
   Value slot = slotPointer(shared, t.scalar(op.getShared()), op.getSlot(), t);
   Value signal = t.mbarrier(op.getMbarriers(), op.getMbarrier());
+  // This program's rows, and the first of them.
+  const int64_t cluster = op.getMulticast() ? clusterOf(op) : 1,
+                own = form.rows() / cluster;
+  const std::string all = std::to_string((1 << cluster) - 1);
   t.once([&] {
+    Value first;
+    if (op.getMulticast())
+      first = t.mul(NVVM::ClusterId::create(t.b, t.loc, t.b.getI32Type()), own);
     for (const Shared::Panel &panel : form.panels())
-      for (int64_t row = 0; row < form.rows(); row += mostRows) {
-        const int64_t rows = std::min(mostRows, form.rows() - row);
+      for (int64_t row = 0; row < own; row += mostRows) {
+        const int64_t rows = std::min(mostRows, own - row);
+        Value to = slot;
+        if (first)
+          to = LLVM::GEPOp::create(t.b, t.loc, to.getType(), t.b.getI8Type(),
+                                   to, ValueRange{t.mul(first, panel.bytes)});
+        to = t.sharedByte(to, panel.start + row * panel.bytes);
         SmallVector<Value> operands{
-            t.sharedByte(slot, panel.start + row * panel.bytes),
+            to,
             tensor.map(
                 rows, panel.bytes / bytes,
                 panel.swizzle == act::layout::Swizzle::none ? 0 : panel.bytes),
             signal};
-        llvm::append_range(
-            operands, tensor.at(t.i32(row), t.i32(panel.firstByte / bytes)));
-        t.inlinePtx(Type(),
-                    "cp.async.bulk.tensor." + std::to_string(tensor.rank()) +
-                        "d.shared::cluster.global.mbarrier::complete_tx::bytes "
-                        "[$0], [$1, " +
-                        placeText(tensor.rank(), 3) + "], [$2];",
-                    withPlace("l,l,l", tensor.rank()), operands);
+        llvm::append_range(operands, tensor.at(t.add(first, t.i32(row)),
+                                               t.i32(panel.firstByte / bytes)));
+        t.inlinePtx(
+            Type(),
+            "cp.async.bulk.tensor." + std::to_string(tensor.rank()) +
+                "d.shared::cluster.global.mbarrier::complete_tx::bytes" +
+                (first ? ".multicast::cluster" : "") + " [$0], [$1, " +
+                placeText(tensor.rank(), 3) + "], [$2]" +
+                (first ? ", " + all : "") + ";",
+            withPlace("l,l,l", tensor.rank()), operands);
       }
   });
   return success();
@@ -227,9 +242,66 @@ LogicalResult act::tile::lowerTensorStore(StoreTensorOp op, ThreadBuilder &t) {
   return success();
 }
 
-void act::tile::lowerWaitStores(ThreadBuilder &t) {
-  t.when(t.isZero(t.lane), [&] {
-    t.inlinePtx(Type(), "cp.async.bulk.wait_group.read 0;", "~{memory}", {});
-  });
+// One thread adds each run (PTX ISA, "cp.reduce.async.bulk"). Runs that follow
+// each other in memory are one, as long as they are inside the view.
+LogicalResult act::tile::lowerReduceBulk(ReduceBulkOp op, ThreadBuilder &t) {
+  MemoryRuns runs;
+  if (!memoryRuns(op, runs).empty())
+    return op.emitOpError("has no runs of memory");
+  const auto shared = cast<SharedType>(op.getShared().getType());
+  Value slot = slotPointer(shared, t.scalar(op.getShared()), op.getSlot(), t);
+  // The first element of each run: a block of one dimension.
+  SmallVector<int64_t> extents(op.getExtents().size(), -1);
+  int64_t count = 1;
+  if (runs.dimension >= 0) {
+    count = runs.count;
+    extents[runs.dimension] = count;
+  }
+  auto everywhere = act::layout::Tower({count})
+                        .registers(0, count)
+                        .copiesInLanes(32)
+                        .copiesInWarps(t.warps)
+                        .get();
+  if (!everywhere)
+    return op.emitOpError() << everywhere.error().message;
+  auto block = with(RankedTensorType::get({count}, shared.getElementType()),
+                    *everywhere);
+  BlockAccess access(op.getView(), op.getIndices(), extents, block, t);
+  int64_t bytes = 4 * runs.length;
+  if (count > 1 && !access.inside(0) && !access.inside(count - 1) &&
+      access.offset(1) - access.offset(0) == bytes &&
+      access.pointer(1) == access.pointer(0)) {
+    bytes *= count;
+    count = 1;
+  }
+  for (int64_t r = 0; r < count; ++r) {
+    auto add = [&] {
+      t.inlinePtx(Type(),
+                  "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 "
+                  "[$0 + " +
+                      std::to_string(access.offset(r)) + "], [$1], " +
+                      std::to_string(bytes) + ";",
+                  "l,l,~{memory}",
+                  {access.pointer(r), t.sharedByte(slot, r * bytes)});
+    };
+    if (Value inside = access.inside(r))
+      t.when(inside, add);
+    else
+      add();
+  }
+  t.inlinePtx(Type(), "cp.async.bulk.commit_group;", "~{memory}", {});
+  return success();
+}
+
+void act::tile::lowerWaitStores(WaitStoresOp op, ThreadBuilder &t) {
+  auto wait = [&] {
+    t.inlinePtx(Type(),
+                op.getComplete() ? "cp.async.bulk.wait_group 0;"
+                                 : "cp.async.bulk.wait_group.read 0;",
+                "~{memory}", {});
+  };
+  if (t.isOneThread)
+    return wait();
+  t.when(t.isZero(t.lane), wait);
   NVVM::SyncWarpOp::create(t.b, t.loc, t.i32(-1));
 }

@@ -178,6 +178,8 @@ Value ThreadBuilder::sharedAddress(int64_t offset) {
 // Barrier 0 waits for all warps of the program. Roles never meet there, so each
 // has a named barrier with the number of its threads.
 void ThreadBuilder::barrier() {
+  if (isOneThread)
+    return;
   if (barrierId == 0)
     gpu::BarrierOp::create(b, loc);
   else
@@ -227,6 +229,13 @@ void ThreadBuilder::once(function_ref<void()> body) {
   when(first, body);
 }
 
+void ThreadBuilder::onceInWarp(function_ref<void()> body) {
+  if (isOneThread)
+    return body();
+  NVVM::SyncWarpOp::create(b, loc, i32(-1));
+  when(isZero(lane), body);
+}
+
 Value ThreadBuilder::sharedByte(Value address, int64_t bytes) {
   if (bytes == 0)
     return address;
@@ -244,6 +253,11 @@ Value ThreadBuilder::mbarrier(Value mbarriers, Value slot) {
 
 // The assembler learns from the shuffle that all lanes have the same number:
 // what is computed from it then is in uniform registers.
+Value ThreadBuilder::sameInLanes(Value v) {
+  return NVVM::ShflOp::create(b, loc, b.getI32Type(), i32(-1), v, i32(0),
+                              i32(31), NVVM::ShflKind::idx, UnitAttr());
+}
+
 Value ThreadBuilder::group() {
   if (groupNumber)
     return groupNumber;
@@ -252,9 +266,7 @@ Value ThreadBuilder::group() {
   OpBuilder entry = atEntry();
   b.setInsertionPoint(entry.getInsertionBlock(), entry.getInsertionPoint());
   Value own = arith::DivUIOp::create(b, loc, thread, i32(threads));
-  groupNumber =
-      NVVM::ShflOp::create(b, loc, b.getI32Type(), i32(-1), own, i32(0),
-                           i32(31), NVVM::ShflKind::idx, UnitAttr());
+  groupNumber = sameInLanes(own);
   entryEnd = groupNumber.getDefiningOp();
   return groupNumber;
 }

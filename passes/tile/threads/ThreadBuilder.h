@@ -72,7 +72,13 @@ public:
 
   /// On sm_90 the hardware suspends a warp that waits at an mbarrier.
   bool sleepsAtMbarriers = false;
+  /// Whether there is stmatrix.
+  bool storesMatrices = false;
+  /// Whether several numbers can be added to global memory at once.
+  bool addsVectors = false;
   int64_t registersPerSm = 65536;
+  /// An i32 that all lanes of a warp have, so that the assembler knows.
+  mlir::Value sameInLanes(mlir::Value v);
   /// The number of the warp's group, the same in all its lanes.
   mlir::Value group();
 
@@ -152,6 +158,9 @@ public:
 
   /// Builds `body` for one thread of the role.
   void once(llvm::function_ref<void()> body);
+  /// Builds `body` for one lane of each warp, behind all that its lanes have
+  /// done.
+  void onceInWarp(llvm::function_ref<void()> body);
   /// While it is set, all code is for that thread.
   bool isOneThread = false;
   /// Builds `body` under a condition.
@@ -205,7 +214,8 @@ void lowerMmaSync(DotOp op, ThreadBuilder &t); // a dot with that instruction
 void lowerAsyncDot(mlir::Operation *op, ThreadBuilder &t);
 mlir::LogicalResult lowerTensorCopy(CopyTensorOp op, ThreadBuilder &t);
 mlir::LogicalResult lowerTensorStore(StoreTensorOp op, ThreadBuilder &t);
-void lowerWaitStores(ThreadBuilder &t);
+mlir::LogicalResult lowerReduceBulk(ReduceBulkOp op, ThreadBuilder &t);
+void lowerWaitStores(WaitStoresOp op, ThreadBuilder &t);
 mlir::LogicalResult lowerDebug(mlir::Operation *op, ThreadBuilder &t);
 mlir::LogicalResult lowerShared(mlir::Operation *op, ThreadBuilder &t);
 mlir::LogicalResult lowerTurn(mlir::Operation *op, ThreadBuilder &t);

@@ -13,8 +13,11 @@ using namespace act::tile;
 
 namespace {
 
-/// Does `body` in the first thread, if it is inside the view.
+/// Does `body` in the first thread, or the role's only one, if it is inside the
+/// view.
 void once(Value inside, ThreadBuilder &t, function_ref<void()> body) {
+  if (t.isOneThread)
+    return inside ? t.when(inside, body) : body();
   Value first = t.isZero(t.thread);
   if (inside)
     first = arith::AndIOp::create(t.b, t.loc, first, inside);
@@ -69,7 +72,8 @@ LogicalResult act::tile::lowerTurn(Operation *op, ThreadBuilder &t) {
     LLVM::StoreOp::create(t.b, t.loc, ticket, aside);
   });
   t.barrier();
-  Value ticket = LLVM::LoadOp::create(t.b, t.loc, t.b.getI32Type(), aside);
+  Value ticket =
+      t.sameInLanes(LLVM::LoadOp::create(t.b, t.loc, t.b.getI32Type(), aside));
   t.scalars.map(op->getResult(0), arith::IndexCastUIOp::create(
                                       t.b, t.loc, t.b.getIndexType(), ticket));
   return success();

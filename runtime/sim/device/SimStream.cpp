@@ -158,7 +158,8 @@ Status SimStream::launch(Kernel &kernel, const LaunchShape &shape,
   // Few, so that programs of small launches go round, too.
   constexpr uint32_t resident = 3;
   if (shape.persistent)
-    request.grid[0] = std::min(request.grid[0], resident);
+    request.grid[0] = static_cast<uint32_t>(residentBlocks(
+        resident, clusterAlongX(k.facts, shape), request.grid[0]));
   request.dynamicSharedBytes = shape.sharedBytes;
   request.cooperative = shape.cooperative;
   request.parameters = std::move(*parameters);

@@ -93,6 +93,33 @@ gpu.module @kernels {
 }
 // -----
 
+// a multicast to nobody
+gpu.module @kernels {
+  gpu.func @f(%v: !tile.view<4096x4096xbf16>) kernel {
+    %c0 = arith.constant 0 : index
+    %s = tile.alloc_shared : !tile.shared<4x128x64xbf16, #tile.shared<swizzle = 128>>
+    %full = tile.alloc_shared : !tile.shared<4xi64>
+    // expected-error@+1 {{'tile.copy_tensor' op is a multicast in a kernel whose schedule has no cluster}}
+    tile.copy_tensor %v[%c0 : 128, %c0 : 64] to %s[%c0] signals %full[%c0] multicast : !tile.view<4096x4096xbf16>, !tile.shared<4x128x64xbf16, #tile.shared<swizzle = 128>>, !tile.shared<4xi64>
+    gpu.return
+  }
+}
+// -----
+
+// parts of 6 rows
+gpu.module @kernels {
+  gpu.func @f(%v: !tile.view<4096x4096xbf16>) kernel attributes {tile.schedule = #tile.schedule<warps = 4, cluster = 8, roles = {copy = 1}>} {
+    %c0 = arith.constant 0 : index
+    %s = tile.alloc_shared : !tile.shared<4x48x64xbf16, #tile.shared<swizzle = 128>>
+    %full = tile.alloc_shared : !tile.shared<4xi64>
+    // expected-error@+1 {{'tile.copy_tensor' op is a multicast of a block of shape [48, 64], expected a multiple of 64 rows for a cluster of 8}}
+    tile.copy_tensor %v[%c0 : 48, %c0 : 64] to %s[%c0] signals %full[%c0] multicast : !tile.view<4096x4096xbf16>, !tile.shared<4x48x64xbf16, #tile.shared<swizzle = 128>>, !tile.shared<4xi64>
+    gpu.return
+  }
+}
+
+// -----
+
 // rows that no box holds
 gpu.module @kernels {
   gpu.func @f(%v: !tile.view<4096xf32>) kernel {

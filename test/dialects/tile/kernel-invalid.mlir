@@ -13,7 +13,7 @@
 // -----
 
 // an unknown key
-// expected-error@+1 {{expected warps, groups, stages, raster, rotated, turns, persistent or roles, got lanes}}
+// expected-error@+1 {{expected warps, groups, stages, raster, rotated, turns, persistent, cluster or roles, got lanes}}
 #s = #tile.schedule<lanes = 32>
 
 // -----
@@ -160,6 +160,42 @@ gpu.module @kernels {
 gpu.module @kernels {
   // expected-error@+1 {{a schedule has turns, expected groups = 2 or more that take them, and roles = {copy = N}}}
   gpu.func @turns() kernel attributes {tile.schedule = #tile.schedule<groups = 1, stages = 2, turns, roles = {copy = 1}>} {
+    gpu.return
+  }
+}
+
+// -----
+
+// no power of two, and more than a cluster has
+// expected-error@+1 {{a schedule has clusters of 3 programs, expected 2, 4 or 8}}
+#s = #tile.schedule<cluster = 3, roles = {copy = 1}>
+
+// -----
+
+// expected-error@+1 {{a schedule has clusters of 16 programs, expected 2, 4 or 8}}
+#s = #tile.schedule<cluster = 16, roles = {copy = 1}>
+
+// -----
+
+// nothing to share
+// expected-error@+1 {{a schedule has clusters, expected roles = {copy = N}, whose copies the programs share}}
+#s = #tile.schedule<cluster = 2>
+
+// -----
+
+// no whole clusters
+gpu.module @m {
+  // expected-error@+1 {{'gpu.func' op has clusters of 2 programs in its schedule, and 3 along x, expected a multiple}}
+  gpu.func @f() kernel attributes {tile.schedule = #tile.schedule<cluster = 2, roles = {copy = 1}>, tile.grid = array<i64: 3, 2, 1>} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{'gpu.func' op has clusters of 4 programs in its schedule, and 6 in its grid, expected a multiple}}
+  gpu.func @f() kernel attributes {tile.schedule = #tile.schedule<persistent, cluster = 4, roles = {copy = 1}>, tile.grid = array<i64: 3, 2, 1>} {
     gpu.return
   }
 }

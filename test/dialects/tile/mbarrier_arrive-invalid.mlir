@@ -18,6 +18,33 @@ func.func @f(%full: !tile.shared<2x2xi64>, %empty: !tile.shared<2x2xi64>, %slot:
 
 // -----
 
+// no cluster
+gpu.module @kernels {
+  gpu.func @f(%round: i32) kernel attributes {tile.schedule = #tile.schedule<warps = 4, roles = {copy = 1}>} {
+    %c0 = arith.constant 0 : index
+    %empty = tile.alloc_shared : !tile.shared<2xi64>
+    // expected-error@+1 {{'tile.mbarrier_arrive' op is for a cluster in a kernel whose schedule has none}}
+    tile.mbarrier_arrive %empty[%c0] cluster : !tile.shared<2xi64>
+    gpu.return
+  }
+}
+
+// -----
+
+// 4 warps in each of two programs
+gpu.module @kernels {
+  gpu.func @f() kernel attributes {tile.schedule = #tile.schedule<warps = 4, cluster = 2, roles = {copy = 1}>} {
+    %c0 = arith.constant 0 : index
+    %empty = tile.alloc_shared : !tile.shared<2xi64>
+    tile.mbarrier_init %empty, 3 : !tile.shared<2xi64>
+    // expected-error@+1 {{'tile.mbarrier_arrive' op is for a cluster of 2, but the mbarriers wait for 3 arrivals, expected a multiple}}
+    tile.mbarrier_arrive %empty[%c0] cluster : !tile.shared<2xi64>
+    gpu.return
+  }
+}
+
+// -----
+
 // mbarriers that nobody initialises
 gpu.module @kernels {
   gpu.func @f() kernel {

@@ -18,6 +18,19 @@ func.func @f(%full: !tile.shared<2x2xi64>, %empty: !tile.shared<2x2xi64>, %slot:
 
 // -----
 
+// no cluster
+gpu.module @kernels {
+  gpu.func @f(%round: i32) kernel attributes {tile.schedule = #tile.schedule<warps = 4, roles = {copy = 1}>} {
+    %c0 = arith.constant 0 : index
+    %empty = tile.alloc_shared : !tile.shared<2xi64>
+    // expected-error@+1 {{'tile.mbarrier_wait' op is for a cluster in a kernel whose schedule has none}}
+    tile.mbarrier_wait %empty[%c0] parity %round cluster : !tile.shared<2xi64>
+    gpu.return
+  }
+}
+
+// -----
+
 // mbarriers that nobody initialises
 gpu.module @kernels {
   gpu.func @f() kernel {

@@ -10,3 +10,18 @@ func.func @kept(%full: !tile.shared<2xi64>, %empty: !tile.shared<2xi64>, %slot: 
   tile.mbarrier_wait %full[%slot] parity %round : !tile.shared<2xi64>
   return
 }
+
+// CHECK-LABEL: @cluster
+// CHECK: tile.mbarrier_wait %{{.+}}[%{{.+}}] parity %{{.+}} cluster : !tile.shared<2xi64>
+gpu.module @kernels {
+  gpu.func @cluster(%round: i32) kernel attributes {tile.schedule = #tile.schedule<warps = 4, cluster = 2, roles = {copy = 1}>} {
+    %slot = arith.constant 0 : index
+    %empty = tile.alloc_shared : !tile.shared<2xi64>
+    tile.mbarrier_init %empty, 8 : !tile.shared<2xi64>
+    %full = tile.alloc_shared : !tile.shared<2xi64>
+    tile.mbarrier_init %full, 8 : !tile.shared<2xi64>
+    tile.mbarrier_wait %full[%slot] parity %round : !tile.shared<2xi64>
+    tile.mbarrier_wait %empty[%slot] parity %round cluster : !tile.shared<2xi64>
+    gpu.return
+  }
+}

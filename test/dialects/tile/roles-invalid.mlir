@@ -128,6 +128,41 @@ gpu.module @kernels {
 
 // -----
 
+// no warp that stores
+gpu.module @kernels {
+  gpu.func @f() kernel attributes {tile.schedule = #tile.schedule<roles = {copy = 1}>} {
+    %s = tile.alloc_shared : !tile.shared<8x64xf32>
+    // expected-error@+1 {{'tile.roles' op has a region that stores, in a kernel whose schedule has no warp for it}}
+    tile.roles compute {
+      tile.barrier
+    } copy {
+      tile.barrier
+    } store {
+      tile.wait_stores %s : !tile.shared<8x64xf32>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// a barrier of one thread
+gpu.module @kernels {
+  gpu.func @f() kernel attributes {tile.schedule = #tile.schedule<roles = {copy = 1, store = 1}>} {
+    tile.roles compute {
+      tile.barrier
+    } copy {
+      tile.barrier
+    } store {
+      // expected-error@+1 {{'tile.barrier' op is in the region that stores, whose one thread cannot do it}}
+      tile.barrier
+    }
+    gpu.return
+  }
+}
+
+// -----
+
 // roles in a role
 gpu.module @kernels {
   gpu.func @f() kernel attributes {tile.schedule = #tile.schedule<roles = {copy = 1}>} {
@@ -140,6 +175,72 @@ gpu.module @kernels {
       }
     } copy {
       tile.barrier
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// expected-error@+1 {{a schedule has 2 warps that store, expected 0, or 1 beside some that copy}}
+func.func @f() attributes {tile.schedule = #tile.schedule<groups = 1, roles = {copy = 2, store = 2}>} { return }
+
+// -----
+
+// expected-error@+1 {{a schedule has 5 copying and storing warps with registers of their own, expected groups of 4}}
+func.func @f() attributes {tile.schedule = #tile.schedule<groups = 2, roles = {copy = 4 at 24, store = 1, compute at 232}>} { return }
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @f() kernel attributes {tile.schedule = #tile.schedule<roles = {copy = 1}, cluster = 2>} {
+    %c0 = arith.constant 0 : index
+    %empty = tile.alloc_shared : !tile.shared<2xi64>
+    tile.mbarrier_init %empty, 8 : !tile.shared<2xi64>
+    tile.barrier
+    tile.roles compute {
+      // expected-error@+1 {{'tile.mbarrier_arrive' op reaches other programs of the cluster, expected a tile.cluster_barrier before the tile.roles, after the mbarriers' initialisation}}
+      tile.mbarrier_arrive %empty[%c0] cluster : !tile.shared<2xi64>
+    } copy {
+      tile.mbarrier_expect %empty[%c0] bytes 0 : !tile.shared<2xi64>
+    }
+    tile.cluster_barrier
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @f() kernel attributes {tile.schedule = #tile.schedule<roles = {copy = 1}, cluster = 2>} {
+    %c0 = arith.constant 0 : index
+    %empty = tile.alloc_shared : !tile.shared<2xi64>
+    tile.cluster_barrier
+    tile.mbarrier_init %empty, 8 : !tile.shared<2xi64>
+    tile.roles compute {
+      // expected-error@+1 {{'tile.mbarrier_arrive' op reaches other programs of the cluster, expected a tile.cluster_barrier before the tile.roles, after the mbarriers' initialisation}}
+      tile.mbarrier_arrive %empty[%c0] cluster : !tile.shared<2xi64>
+    } copy {
+      tile.mbarrier_expect %empty[%c0] bytes 0 : !tile.shared<2xi64>
+    }
+    tile.cluster_barrier
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @f() kernel attributes {tile.schedule = #tile.schedule<roles = {copy = 1}, cluster = 2>} {
+    %c0 = arith.constant 0 : index
+    %empty = tile.alloc_shared : !tile.shared<2xi64>
+    tile.mbarrier_init %empty, 8 : !tile.shared<2xi64>
+    tile.cluster_barrier
+    tile.roles compute {
+      // expected-error@+1 {{'tile.mbarrier_arrive' op reaches other programs of the cluster, expected a tile.cluster_barrier after the tile.roles}}
+      tile.mbarrier_arrive %empty[%c0] cluster : !tile.shared<2xi64>
+    } copy {
+      tile.mbarrier_expect %empty[%c0] bytes 0 : !tile.shared<2xi64>
     }
     gpu.return
   }
@@ -170,7 +271,7 @@ gpu.module @kernels {
 // -----
 
 // registers move between groups
-// expected-error@+1 {{a schedule has 2 copying warps with registers of their own, expected groups of 4}}
+// expected-error@+1 {{a schedule has 2 copying and storing warps with registers of their own, expected groups of 4}}
 #s = #tile.schedule<groups = 2, roles = {copy = 2 at 40, compute at 232}>
 
 // -----

@@ -3,8 +3,11 @@
 
 // CHECK-LABEL: @to_a_slot
 // CHECK: tile.store_shared %{{.+}}, %{{.+}}[%{{.+}}] : tensor<64x128xbf16>, !tile.shared<2x64x128xbf16, #{{.+}}>
-func.func @to_a_slot(%a: tensor<64x128xbf16>, %s: !tile.shared<2x64x128xbf16, #tile.shared<swizzle = 128>>, %slot: index) {
+// CHECK: tile.store_shared %{{.+}}, %{{.+}}[%{{.+}}] order [0, 2, 1] : tensor<8x16x64xf32>, !tile.shared<2x8x1024xf32>
+func.func @to_a_slot(%a: tensor<64x128xbf16>, %s: !tile.shared<2x64x128xbf16, #tile.shared<swizzle = 128>>, %slot: index,
+                     %b: tensor<8x16x64xf32>, %t: !tile.shared<2x8x1024xf32>) {
   tile.store_shared %a, %s[%slot] : tensor<64x128xbf16>, !tile.shared<2x64x128xbf16, #tile.shared<swizzle = 128>>
+  tile.store_shared %b, %t[%slot] order [0, 2, 1] : tensor<8x16x64xf32>, !tile.shared<2x8x1024xf32>
   return
 }
 

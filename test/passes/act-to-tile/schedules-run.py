@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """schedules-run.py BUILD [EACH]: products with each EACH-th schedule of those that bench/search.py
-may choose (default 1), on the simulator, sm_90a, with all checks: the same bytes from all."""
+may choose (default 1), with clusters, on the simulator, sm_90a, with all checks: the same bytes from all."""
 import pathlib
 import subprocess
 import sys
@@ -21,7 +21,7 @@ failed = ran = 0
 
 for p in (search.Product(300, 520, 200, 1), search.Product(520, 264, 136), search.Product(256, 512, 192, 2)):
     first = None
-    for s in list(search.candidates(p))[::each]:
+    for s in list(search.candidates(p, (1, 2, 4)))[::each]:
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             (folder / "product.mlir").write_text(search.module(p))

@@ -53,11 +53,11 @@ gpu.module @kernels {
   // CHECK-NOT: tile.mbarrier_init
   // CHECK: tile.roles compute {
   // CHECK: tile.copy_async
-  // CHECK: %[[L:.*]]:3 = scf.for
-  // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[L]]#0, %{{.*}} = %[[L]]#1, %{{.*}} = %[[L]]#2)
+  // CHECK: %[[L:.*]]:2 = scf.for
+  // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[L]]#0, %{{.*}} = %[[L]]#1)
   // CHECK: } copy {
-  // CHECK: %[[C:.*]]:2 = scf.for
-  // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[C]]#0, %{{.*}} = %[[C]]#1)
+  // CHECK: %[[C:.*]] = scf.for
+  // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[C]])
   gpu.func @two(%x: !tile.view<64x32xbf16>, %y: !tile.view<256x32xbf16>, %n: !tile.view<1xi32>, %z: !tile.view<64x64xf32>) kernel attributes {tile.schedule = #tile.schedule<warps = 4, stages = 2, roles = {copy = 2}>} {
     %c0 = arith.constant 0 : index
     %c64 = arith.constant 64 : index

@@ -28,11 +28,11 @@ gpu.module @kernels {
   }
 }
 // AFTER: tile.roles compute {
-// AFTER:     tile.mbarrier_wait %2[%6] parity %arg6 : !tile.shared<2xi64>
-// AFTER-NEXT:     %7 = tile.load_shared %0[%6] : !tile.shared<2x64x32xbf16, #shared64> -> tensor<64x32xbf16, #layout1>
-// AFTER:     tile.mbarrier_arrive %3[%6] : !tile.shared<2xi64>
+// AFTER:     tile.mbarrier_wait %2[%7] parity %9 : !tile.shared<2xi64>
+// AFTER-NEXT:     %10 = tile.load_shared %0[%7] : !tile.shared<2x64x32xbf16, #shared64> -> tensor<64x32xbf16, #layout1>
+// AFTER:     tile.mbarrier_arrive %3[%7] : !tile.shared<2xi64>
 // AFTER: } copy {
-// AFTER:     tile.mbarrier_wait %3[%5] parity %6 : !tile.shared<2xi64>
-// AFTER-NEXT:     tile.copy_async %arg0[%c0 : 64, %arg3 : 32] to %0[%5] : {{.*}}
-// AFTER-NEXT:     tile.copy_async %arg1[%arg3 : 32, %c0 : 64] to %1[%5] : {{.*}}
-// AFTER-NEXT:     tile.mbarrier_arrive_copies %2[%5] : !tile.shared<2xi64>
+// AFTER:     tile.mbarrier_wait %3[%6] parity %9 : !tile.shared<2xi64>
+// AFTER-NEXT:     tile.copy_async %arg0[%c0 : 64, %arg3 : 32] to %0[%6] : {{.*}}
+// AFTER-NEXT:     tile.copy_async %arg1[%arg3 : 32, %c0 : 64] to %1[%6] : {{.*}}
+// AFTER-NEXT:     tile.mbarrier_arrive_copies %2[%6] : !tile.shared<2xi64>

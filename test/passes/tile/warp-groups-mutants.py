@@ -62,7 +62,8 @@ class Compiled:
                              f":swizzle={m['swizzle']}")
         grid = self.entry["grid"]
         if self.entry["schedule"].get("persistent"):
-            grid = [min(3, grid[0] * grid[1] * grid[2]), 1, 1]
+            cluster = self.entry["schedule"].get("cluster", 1)
+            grid = [min(max(1, 3 // cluster) * cluster, grid[0] * grid[1] * grid[2]), 1, 1]
         command = [self.sim, ptx, "--target", "sm_90a", "--grid", ",".join(map(str, grid)), "--block",
                    ",".join(map(str, self.entry["block"])), "--smem", self.entry["shared_bytes"], "--seed", seed,
                    "--threads", 1, "--max-instructions", most, *(x for a in arguments for x in ("--arg", a))]

@@ -5,7 +5,7 @@ all checks, in the orders that the seeds draw (default 0).
 
 Products with either order of each operand's dimensions, from views whose ends no block meets;
 computed operands; block widths that are no powers of two; with and without a role that
-copies, and registers for the roles; persistent ones; another tensor that is added; a chain of two products, as in attention, also rotated and in turns;
+copies, and registers for the roles; persistent ones; clusters that share an operand; another tensor that is added; a chain of two products, as in attention, also rotated and in turns;
 three products as in its gradient. The same kernels run on the host. Numbers are small integers, so sums are exact in any order."""
 import dataclasses
 import pathlib
@@ -30,9 +30,11 @@ class Product:
     result: str = ""  # its type where it is not the element
     wgmma: bool = True
     added: bool = False  # another tensor is added to the sum
+    multicast: bool = False  # programs of clusters share an operand
 
 
 ROLES = "groups = 2, stages = 3, roles = {copy = 4 at 40, compute at 232}"
+PAIRS = ROLES.replace("roles", "cluster = 2, roles")
 PRODUCTS = [
     Product("roles", ROLES),
     Product("one copying warp", "groups = 2, stages = 3, roles = {copy = 1}"),
@@ -67,6 +69,18 @@ PRODUCTS = [
     Product("added to", ROLES, added=True),
     Product("persistent, added to", ROLES.replace("roles", "persistent, roles"), added=True, result="f32"),
     Product("added to, rows not of 16 bytes", ROLES, size=(200, 131, 75), added=True),
+    Product("cluster", PAIRS, multicast=True),
+    Product("cluster, by n", PAIRS, b_transposed=True, element="f16", multicast=True),
+    Product("cluster, 96 columns, a by k", PAIRS, n=96, a_transposed=True, multicast=True),
+    Product("cluster, one stage", "groups = 2, stages = 1, cluster = 2, roles = {copy = 1}", multicast=True),
+    Product("cluster of 4", PAIRS.replace("= 2, roles", "= 4, roles"), size=(500, 264, 200), multicast=True),
+    Product("cluster, a in common", PAIRS.replace("cluster", "raster = 2x2, cluster"), size=(200, 500, 200), multicast=True),
+    Product("cluster, a by k in common", PAIRS.replace("cluster", "raster = 4x2, cluster"), size=(200, 500, 200),
+            a_transposed=True, b_transposed=True, multicast=True),
+    Product("cluster, persistent", PAIRS.replace("cluster", "persistent, cluster"), size=(500, 264, 344), multicast=True),
+    Product("cluster, persistent, a in common", PAIRS.replace("cluster", "raster = 2x2, persistent, cluster"), n=96,
+            size=(200, 568, 200), added=True, multicast=True),
+    Product("cluster, nothing in common", PAIRS.replace("cluster", "raster = 2x2, cluster")),
     Product("f32", "groups = 2, stages = 2, roles = {copy = 1}", element="f32", n=64, k=32, wgmma=False),
 ]
 
@@ -137,13 +151,16 @@ def text(p):
 
 # out = (q k^T) v, over 256 keys in blocks of 64
 CHAIN = """gpu.module @kernels {{
-  gpu.func @chain(%q: !tile.view<128x64xbf16>, %k: !tile.view<256x64xbf16>, %v: !tile.view<256x64xbf16>, %o: !tile.view<128x64xbf16>)
-      kernel attributes {{tile.grid = array<i64: 1, 1, 1>, tile.schedule = #tile.schedule<{schedule}>}} {{
+  gpu.func @chain(%q: !tile.view<{rows}x64xbf16>, %k: !tile.view<256x64xbf16>, %v: !tile.view<256x64xbf16>, %o: !tile.view<{rows}x64xbf16>)
+      kernel attributes {{tile.grid = array<i64: {programs}, 1, 1>, tile.schedule = #tile.schedule<{schedule}>}} {{
     %c0 = arith.constant 0 : index
     %c64 = arith.constant 64 : index
     %end = arith.constant 256 : index
     %zero = arith.constant dense<0.0> : tensor<128x64xf32>
-    %Q = tile.load %q[%c0 : 128, %c0 : 64] : !tile.view<128x64xbf16>
+    %c128 = arith.constant 128 : index
+    %pid = tile.program_id x
+    %i = arith.muli %pid, %c128 : index
+    %Q = tile.load %q[%i : 128, %c0 : 64] : !tile.view<{rows}x64xbf16>
     %sum = scf.for %j = %c0 to %end step %c64 iter_args(%acc = %zero) -> (tensor<128x64xf32>) {{
       %K = tile.load %k[%j : 64, %c0 : 64] : !tile.view<256x64xbf16>
       %Kt = tile.trans %K : tensor<64x64xbf16>
@@ -154,7 +171,7 @@ CHAIN = """gpu.module @kernels {{
       scf.yield %d : tensor<128x64xf32>
     }}
     %r = arith.truncf %sum : tensor<128x64xf32> to tensor<128x64xbf16>
-    tile.store %r, %o[%c0 : 128, %c0 : 64] : !tile.view<128x64xbf16>
+    tile.store %r, %o[%i : 128, %c0 : 64] : !tile.view<{rows}x64xbf16>
     gpu.return
   }}
 }}
@@ -247,6 +264,7 @@ class Kernel:
     element: str  # of the result
     wgmma: bool = True
     added: np.ndarray = None  # what is added to a second result, f32
+    multicast: bool = False
 
     def arguments(self, folder):
         """Files of its inputs, for --arg, and where the results will be."""
@@ -278,26 +296,34 @@ def kernels():
         a, b = (arrays[x].T if t else arrays[x] for x, t in (("a", p.a_transposed), ("b", p.b_transposed)))
         want = a @ b * 2 ** len(p.computed) + arrays.get("d", 0)
         out = p.result or p.element
-        yield Kernel(p.name, source, arrays, dict.fromkeys(shapes, p.element), numbers(bits(want, out), out), out, p.wgmma)
+        yield Kernel(p.name, source, arrays, dict.fromkeys(shapes, p.element), numbers(bits(want, out), out), out, p.wgmma,
+                     multicast=p.multicast)
     for schedule in ("groups = 2, stages = 2", "groups = 2, stages = 2, roles = {copy = 1}",
                      "groups = 1, stages = 3, roles = {copy = 4 at 24, compute at 232}",
                      "groups = 2, stages = 2, rotated, roles = {copy = 4 at 24, compute at 240}",
                      "groups = 2, stages = 2, rotated, turns, roles = {copy = 4 at 24, compute at 240}",
                      "groups = 2, stages = 1, rotated, turns, roles = {copy = 1}",
                      "groups = 2, stages = 2, rotated, turns, persistent, roles = {copy = 4 at 24, compute at 240}",
-                     "groups = 1, stages = 1, rotated, roles = {copy = 1}"):
-        arrays = {x: rng.integers(-1, 2, (128 if x == "q" else 256, 64)).astype(np.float64) * (rng.random((1, 64)) < 0.1)
+                     "groups = 1, stages = 1, rotated, roles = {copy = 1}",
+                     "groups = 2, stages = 2, cluster = 2, roles = {copy = 4 at 24, compute at 240}",
+                     "groups = 2, stages = 2, rotated, turns, cluster = 4, roles = {copy = 4 at 24, compute at 240}",
+                     "groups = 2, stages = 2, rotated, persistent, cluster = 2, roles = {copy = 1}"):
+        programs = 4 if "cluster" in schedule else 1
+        arrays = {x: rng.integers(-1, 2, (128 * programs if x == "q" else 256, 64)).astype(np.float64) * (rng.random((1, 64)) < 0.1)
                   for x in "qkv"}
         want = arrays["q"] @ arrays["k"].T @ arrays["v"]
-        yield Kernel(f"chain, {schedule}", CHAIN.format(schedule=schedule), arrays, dict.fromkeys("qkv", "bf16"),
-                     want.astype(np.float32), "bf16")
+        yield Kernel(f"chain, {schedule}", CHAIN.format(schedule=schedule, programs=programs, rows=128 * programs), arrays,
+                     dict.fromkeys("qkv", "bf16"), want.astype(np.float32), "bf16", multicast=programs > 1)
     for schedule in (ROLES, ROLES.replace("roles", "persistent, roles")):
         arrays = {"a": rng.integers(-2, 3, (512, 64)).astype(np.float64), "b": rng.integers(-2, 3, (64, 192)).astype(np.float64)}
         want = arrays["a"] @ arrays["b"]
         yield Kernel(f"widths, {schedule}", WIDTHS.format(schedule=schedule), arrays, dict.fromkeys("ab", "bf16"),
                      numbers(bits(want, "bf16"), "bf16"), "bf16")
     for schedule in ("groups = 2, stages = 2, roles = {copy = 4 at 24, compute at 240}",
-                     "groups = 1, stages = 3, roles = {copy = 1}", "groups = 2, stages = 2"):
+                     "groups = 1, stages = 3, roles = {copy = 1}", "groups = 2, stages = 2",
+                     "groups = 2, stages = 2, roles = {copy = 3 at 24, store = 1, compute at 240}",
+                     "groups = 2, stages = 1, persistent, roles = {copy = 3 at 24, store = 1, compute at 240}",
+                     "groups = 1, stages = 3, roles = {copy = 1, store = 1}"):
         arrays = {x: rng.integers(-1, 2, shape).astype(np.float64)
                   for x, shape in (("q", (2, 512, 64)), ("k", (128, 64)), ("r", (2, 512)))}
         scores = arrays["q"] @ arrays["k"].T + arrays["r"][:, :, None]
@@ -325,6 +351,8 @@ def run(kernel, folder, seeds):
     code = "".join(f.read_text() for f in (folder / "ptx").glob("*.ptx"))
     if ptx.returncode or ("wgmma.mma_async" in code) != kernel.wgmma:
         wrong.append(f"{kernel.name}: {'no' if kernel.wgmma else 'unexpected'} wgmma {ptx.stderr}")
+    if ("multicast::cluster" in code) != kernel.multicast or (".reqnctapercluster" in code) != kernel.multicast:
+        wrong.append(f"{kernel.name}: {'no' if kernel.multicast else 'unexpected'} multicast")
     return wrong
 
 
