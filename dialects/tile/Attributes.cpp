@@ -246,10 +246,11 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> error,
   if (!raster.empty() && (raster.size() != 2 || !llvm::all_of(raster, isCount)))
     return error() << "a schedule has a raster of " << shapeText(raster)
                    << ", expected rows x programs in a row, 1 or more of each";
-  if (rotated && !copyWarps)
+  if (rotated && (!inGroups || !copyWarps))
     return error()
-           << "a schedule is rotated, expected roles = {copy = N}, whose "
-              "rings the next iteration reads";
+           << "a schedule is rotated, expected groups = N, whose products run "
+              "beside other work, and roles = {copy = N}, whose rings the next "
+              "iteration reads";
   if (turns && (!inGroups || warps <= groupWarps || !copyWarps))
     return error() << "a schedule has turns, expected groups = 2 or more that "
                       "take them, and roles = {copy = N}";

@@ -226,7 +226,7 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
 
     `groups = 2` in place of `warps = 8` makes the warps work in groups of four,
     which multiply together where the target can (`wgmma`); elsewhere it is the same
-    as 8 warps. Then `roles` may also say how many registers a thread of each role
+    as 8 warps, with a warning. Then `roles` may also say how many registers a thread of each role
     has, where the copy warps are whole groups: `roles = {copy = 4 at 40, compute at
     232}`.
 
@@ -239,7 +239,8 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
 
     `rotated` lets a product of the next iteration run beside what this one computes
     between two of its products, in loops whose operands a copying warp loads: the
-    loop carries the second product's computed operand (--tile-rotate-loops).
+    loop carries the second product's computed operand (--tile-rotate-loops). It
+    needs groups, and roles.
 
     `turns` lets the groups start a loop's products one after the other, in turn
     (--tile-take-turns): while one group's products run, another one computes what

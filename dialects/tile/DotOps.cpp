@@ -5,6 +5,7 @@
 #include "act/Layout/Mma.h"
 #include "dialects/tile/ShapeCheck.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
 
 using namespace mlir;
 using namespace act::tile;
@@ -143,11 +144,37 @@ bool DotOp::takesSuggestion(OpOperand &operand) {
   return operand.getOperandNumber() >= 2;
 }
 
+// Verifies that
+// - a sum has one reader. A product changes it in place, so another reader
+//   would see it change. Nothing runs after a begin_dot: that sum may be read
+//   often.
+static LogicalResult checkOneReader(Operation *op, Value pending) {
+  if (pending.getDefiningOp<BeginDotOp>())
+    return success();
+  SmallVector<Operation *> readers;
+  for (Operation *user : pending.getUsers()) {
+    if (isa<AwaitDotOp>(user))
+      continue;
+    for (Operation *other : readers)
+      if (!insideMutuallyExclusiveRegions(user, other)) {
+        InFlightDiagnostic error =
+            op->emitOpError() << "has a sum with two readers, expected one: a "
+                                 "product changes it in place";
+        error.attachNote(other->getLoc()) << "a reader";
+        error.attachNote(user->getLoc()) << "a reader";
+        return error;
+      }
+    readers.push_back(user);
+  }
+  return success();
+}
+
 // What wgmma multiplies (PTX ISA, "Asynchronous Warpgroup Level Matrix
 // Instructions"). Verifies that
 // - all three are matrices, and fit: [m, k] [k, n] -> [m, n];
 // - the instruction is a wgmma of the elements, and divides m, n and k;
-// - operands are of 16 bits, or not transposed: a of [m, k], b of [n, k].
+// - operands are of 16 bits, or not transposed: a of [m, k], b of [n, k];
+// - a sum has one reader.
 LogicalResult DotAsyncOp::verify() {
   auto shapeOf = [](Type type) {
     if (auto shared = dyn_cast<SharedType>(type))
@@ -181,5 +208,6 @@ LogicalResult DotAsyncOp::verify() {
       return emitOpError() << "reads operands of " << element
                            << ", which must lie in memory along k";
   }
-  return success();
+  return failure(failed(checkOneReader(*this, getAcc())) ||
+                 failed(checkOneReader(*this, getResult())));
 }

@@ -237,6 +237,7 @@ LogicalResult CopyAsyncOp::verify() { return checkCopy(*this); }
 // - the block has one or two dimensions, the last one contiguous, and no index
 //   gathers;
 // - rows are of whole 16-byte pieces, and begin at multiples of 16 bytes;
+// - a box holds a row. With a swizzle, rows are cut into panels of its width;
 // - a multicast is of a cluster's programs, whose parts are whole lines of a
 //   swizzle: 8 rows.
 LogicalResult CopyTensorOp::verify() {
@@ -244,6 +245,14 @@ LogicalResult CopyTensorOp::verify() {
     return failure();
   if (std::string fault = tensorMapFault(*this); !fault.empty())
     return emitOpError(fault);
+  constexpr int64_t longest = 256; // of a box
+  SharedType shared = getShared().getType();
+  if (int64_t columns = shared.getShape().back();
+      columns > longest &&
+      (!shared.getLayout() || !shared.getLayout().getSwizzle()))
+    return emitOpError() << "copies rows of " << columns << " elements to "
+                         << shared << ", expected at most " << longest
+                         << " where there is no swizzle";
   SharedType mbarriers = getMbarriers().getType();
   if (mbarriers.getRank() != 1 || !mbarriers.getElementType().isInteger(64))
     return emitOpError() << "signals mbarriers of type " << mbarriers

@@ -32,8 +32,50 @@ static LogicalResult verifyGroupTurn(Operation *op) {
                               "warps or more";
 }
 
-LogicalResult AwaitGroupTurnOp::verify() { return verifyGroupTurn(*this); }
-LogicalResult PassGroupTurnOp::verify() { return verifyGroupTurn(*this); }
+/// The nearest op of the block, going by `next`, that gives, takes or blocks a
+/// turn; null if there is none.
+static Operation *nearestOfTurn(Operation *op,
+                                Operation *(Operation::*next)()) {
+  auto endsTurn = llvm::IsaPred<AwaitGroupTurnOp, PassGroupTurnOp, BarrierOp>;
+  while ((op = (op->*next)())) {
+    WalkResult walked = op->walk([&](Operation *inner) -> WalkResult {
+      return endsTurn(inner) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (walked.wasInterrupted())
+      return op;
+  }
+  return nullptr;
+}
+
+// Verifies that
+// - the turn is passed in the same block, with no barrier of all groups before
+//   that: the others wait for their turns and do not get there.
+LogicalResult AwaitGroupTurnOp::verify() {
+  if (failed(verifyGroupTurn(*this)))
+    return failure();
+  Operation *next = nearestOfTurn(*this, &Operation::getNextNode);
+  if (isa_and_nonnull<PassGroupTurnOp>(next))
+    return success();
+  InFlightDiagnostic error =
+      emitOpError() << "has no tile.pass_group_turn after it in its block, "
+                       "without another turn or a barrier before that: the "
+                       "other groups would wait for ever";
+  if (next)
+    error.attachNote(next->getLoc()) << "this op comes first";
+  return error;
+}
+
+// Verifies that
+// - the group has the turn that it passes.
+LogicalResult PassGroupTurnOp::verify() {
+  if (failed(verifyGroupTurn(*this)))
+    return failure();
+  if (isa_and_nonnull<AwaitGroupTurnOp>(
+          nearestOfTurn(*this, &Operation::getPrevNode)))
+    return success();
+  return emitOpError() << "passes a turn that no tile.await_group_turn before "
+                          "it in its block has waited for";
+}
 
 /// Whether the op reaches other programs of the cluster.
 static bool reachesOthers(Operation *op) {
@@ -144,6 +186,23 @@ static LogicalResult verifyMbarriers(Operation *op, SharedType shared) {
 
 // Verifies that
 // - mbarriers are a row of 64-bit integers;
+// - they are initialised before. A wait would never end, or end at once.
+static LogicalResult verifyUse(Operation *op,
+                               TypedValue<SharedType> mbarriers) {
+  if (failed(verifyMbarriers(op, mbarriers.getType())))
+    return failure();
+  if (!mbarriers.getDefiningOp<AllocSharedOp>() ||
+      llvm::any_of(mbarriers.getUsers(), [&](Operation *user) {
+        Operation *own = user->getBlock()->findAncestorOpInBlock(*op);
+        return isa<MbarrierInitOp>(user) && own && user->isBeforeInBlock(own);
+      }))
+    return success();
+  return op->emitOpError() << "is of mbarriers that no tile.mbarrier_init "
+                              "before it initialises";
+}
+
+// Verifies that
+// - mbarriers are a row of 64-bit integers;
 // - an mbarrier can count the arrivals (PTX ISA, mbarrier).
 LogicalResult MbarrierInitOp::verify() {
   int64_t arrivals = getArrivals();
@@ -179,16 +238,16 @@ static LogicalResult verifyArrivals(MbarrierArriveOp op) {
 // - mbarriers are a row of 64-bit integers;
 // - other programs are those of a cluster, which share a round's arrivals.
 LogicalResult MbarrierArriveOp::verify() {
-  return failure(failed(verifyMbarriers(*this, getShared().getType())) ||
-                 failed(verifyOthers(*this, getCluster())) ||
-                 (getCluster() && failed(verifyArrivals(*this))));
+  return failure(failed(verifyOthers(*this, getCluster())) ||
+                 (getCluster() && failed(verifyArrivals(*this))) ||
+                 failed(verifyUse(*this, getShared())));
 }
 LogicalResult MbarrierArriveCopiesOp::verify() {
-  return verifyMbarriers(*this, getShared().getType());
+  return verifyUse(*this, getShared());
 }
 LogicalResult MbarrierWaitOp::verify() {
-  return failure(failed(verifyMbarriers(*this, getShared().getType())) ||
-                 failed(verifyOthers(*this, getCluster())));
+  return failure(failed(verifyOthers(*this, getCluster())) ||
+                 failed(verifyUse(*this, getShared())));
 }
 
 // Verifies that
@@ -202,12 +261,12 @@ LogicalResult ClusterBarrierOp::verify() {
 }
 
 // Verifies that
-// - mbarriers are a row of 64-bit integers;
+// - mbarriers are a row of 64-bit integers, and initialised before;
 // - an mbarrier can count the bytes (PTX ISA, mbarrier: tx-count).
 LogicalResult MbarrierExpectOp::verify() {
   int64_t bytes = getBytes();
   if (bytes < 0 || bytes >= 1 << 20)
     return emitOpError() << "expects " << bytes << " bytes, expected 0 to "
                          << (1 << 20) - 1;
-  return verifyMbarriers(*this, getShared().getType());
+  return verifyUse(*this, getShared());
 }

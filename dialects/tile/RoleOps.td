@@ -60,8 +60,8 @@ def Tile_AwaitGroupTurnOp : Tile_GroupTurnOp<"await_group_turn"> {
   let description = [{
     Groups take turns in the order of their numbers, the first one first. All must
     go through the same turns: between this op and `pass_group_turn` one group runs
-    at a time. Only the computing warps of a kernel with roles and two groups or
-    more have turns.
+    at a time. That op follows in the same block, with no barrier before it. Only
+    the computing warps of a kernel with roles and two groups or more have turns.
 
     Example:
     ```mlir

@@ -41,6 +41,12 @@ for file in "$@"; do
     softmax) run "$file" softmax f32 37x200 37x200 ;;
     matmul) run "$file" matmul bf16 200x160 200x192 192x160 ;;
     attention) run "$file" attention bf16 240x80 240x80 240x80 240x80 ;;
+    matmul-hopper) run "$file" matmul bf16 300x480 300x192 192x480 ;;
+    attention-hopper)
+      shape=$(grep -om1 "[0-9]*x128xbf16" "$file" | head -n 1)
+      shape=${shape%xbf16}
+      run "$file" attention bf16 "$shape" "$shape" "$shape" "$shape"
+      ;;
     causal-attention) run "$file" causal bf16 240x80 240x80 240x80 240x80 ;;
     *) echo "$file: expected a name of $here/*.mlir" >&2; exit 1 ;;
   esac

@@ -26,6 +26,7 @@
 // computing warps of all programs have said so.
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/tile/DotWarps.h"
 #include "passes/tile/KnownTarget.h"
 #include "passes/tile/Multicast.h"
 #include "passes/tile/Passes.h"
@@ -697,7 +698,7 @@ void Roles::run() {
   }
   findLoops();
   if (loops.empty()) {
-    if (!kernel->hasAttr(plannedBytesName)) // nobody chose it by hand
+    if (isByHand(kernel))
       kernel.emitWarning(
           "has copying warps, but no loop whose blocks they could load: "
           "operands "

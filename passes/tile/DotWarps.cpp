@@ -52,6 +52,15 @@ bool act::tile::isWgmma(DotOp dot) {
   return chosen && chosen.getKind() == InstructionKind::Wgmma;
 }
 
+bool act::tile::hasGroupProducts(Operation *kernel) {
+  return kernel->walk([](DotAsyncOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
+bool act::tile::isByHand(Operation *kernel) {
+  return !kernel->hasAttr(plannedBytesName);
+}
+
 std::pair<int64_t, int64_t> act::tile::warpsOf(DotOp dot, int64_t warps) {
   ArrayRef<int64_t> shape = dot.getType().getShape();
   // The warps of a group are one below the other.

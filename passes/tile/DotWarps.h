@@ -19,5 +19,12 @@ std::pair<int64_t, int64_t> groupsOf(llvm::ArrayRef<int64_t> shape,
 /// Whether a warp group's instruction was chosen for the product.
 bool isWgmma(DotOp dot);
 
+/// Whether products of warp groups have begun to run asynchronously.
+bool hasGroupProducts(mlir::Operation *kernel);
+
+/// Whether someone chose the kernel's schedule by hand. What it asks for in
+/// vain gets a warning then; plans of generated kernels try things.
+bool isByHand(mlir::Operation *kernel);
+
 } // namespace act::tile
 #endif

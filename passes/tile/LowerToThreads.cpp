@@ -252,7 +252,9 @@ void numberPrograms(ThreadBuilder &t, gpu::GPUFuncOp kernel) {
 /// Register bits that a block needs. Values that rematerialise for free, and
 /// repeats of another block, need none.
 int64_t bitsHeld(Value v) {
-  auto block = dyn_cast<RankedTensorType>(v.getType());
+  auto pending = dyn_cast<PendingType>(v.getType());
+  auto block =
+      pending ? pending.getBlock() : dyn_cast<RankedTensorType>(v.getType());
   auto layout =
       block ? dyn_cast_or_null<LayoutAttr>(block.getEncoding()) : LayoutAttr();
   if (!layout ||
@@ -267,11 +269,13 @@ int64_t bitsHeld(Value v) {
 /// values needed again after a block reduction, though some of these can be
 /// reloaded. The warning comes if the former exceed a thread's registers, or
 /// the latter exceed them by half. The program's threads share the registers of
-/// an SM.
+/// an SM equally, or as its roles say.
 void warnOfSpills(gpu::GPUFuncOp kernel, const act::TargetLimits &limits) {
   ScheduleAttr schedule = getSchedule(kernel);
   int64_t most = std::min<int64_t>(
       limits.registersPerThread, limits.registersPerSm / schedule.getThreads());
+  if (int64_t own = schedule.getComputeRegisters())
+    most = std::min<int64_t>(own, limits.registersPerThread);
   auto warn =
       [&](Operation *op, StringRef what, int64_t bits) {
         op->emitWarning(what)

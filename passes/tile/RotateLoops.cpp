@@ -20,6 +20,7 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/tile/DotWarps.h"
 #include "passes/tile/Passes.h"
 
 namespace act::tile {
@@ -286,9 +287,17 @@ struct RotateLoops : act::tile::impl::RotateLoopsPassBase<RotateLoops> {
         roles.getCompute().walk(
             [&](scf::ForOp loop) { loops.push_back(loop); });
       });
+      bool any = false;
       for (scf::ForOp loop : loops)
-        if (Rotation rotation(loop); rotation.find())
+        if (Rotation rotation(loop); rotation.find()) {
           rotation.apply();
+          any = true;
+        }
+      if (!any && isByHand(kernel) && hasGroupProducts(kernel))
+        kernel.emitWarning(
+            "is rotated, but has no loop of two products where copying warps "
+            "load the operands, and the second product takes what is computed "
+            "from the sum of the first");
     });
   }
 };

@@ -49,33 +49,77 @@ InstructionAttr mmaSync(DotOp dot) {
                               element, dot.getParts());
 }
 
-/// The wgmma for `dot` in a program of `warps` warps; null where there is none:
-/// a group's part is 64 rows at a time, of 16-bit elements.
-InstructionAttr wgmma(DotOp dot, int64_t warps) {
-  constexpr int64_t mostColumns = 256, depth = 16;
+/// Whether b is stored by columns, each of which lies along k.
+bool isStoredByColumns(DotOp dot) {
+  return dot.getB().getDefiningOp<TransOp>();
+}
+
+/// Columns that an instruction of a warp group takes together: 8, or where b is
+/// stored by rows of k whole panels of them.
+int64_t panelOf(DotOp dot) {
+  if (isStoredByColumns(dot))
+    return 8;
+  RankedTensorType b = dot.getB().getType();
+  int64_t bytes = b.getElementTypeBitWidth() / 8;
+  return act::layout::Shared::evenWidth(b.getDimSize(1) * bytes) / bytes;
+}
+
+/// What a warp group needs of a product, where `dot` does not have it.
+std::string needsOfGroups(DotOp dot, int64_t groups) {
+  constexpr int64_t depth = 16;
   Type element = getElementTypeOrSelf(dot.getA().getType());
   ArrayRef<int64_t> acc = dot.getType().getShape();
-  auto [m, n] = groupsOf(acc, warps / ScheduleAttr::groupWarps);
-  if (!m || !isa<BFloat16Type, Float16Type>(element) ||
-      !dot.getWithin().empty() || !dot.getType().getElementType().isF32() ||
-      dot.getA().getType().getDimSize(1) % depth)
-    return {};
-  const int64_t columns = acc[1] / n;
-  // Where b is stored by rows of k, an instruction reads whole panels of them.
-  int64_t panel = 8;
-  if (!dot.getB().getDefiningOp<TransOp>()) {
-    int64_t bytes = element.getIntOrFloatBitWidth() / 8;
-    panel = act::layout::Shared::evenWidth(acc[1] * bytes) / bytes;
-    if (panel < 16 || columns % panel)
-      return {};
-  }
+  if (!isa<BFloat16Type, Float16Type>(element) ||
+      !dot.getType().getElementType().isF32())
+    return "operands of bf16 or f16, and a sum of f32";
+  if (!dot.getWithin().empty())
+    return "all of k, not a part of it for each row";
+  if (dot.getA().getType().getDimSize(1) % depth)
+    return "a k that 16 divides";
+  auto [m, n] = groupsOf(acc, groups);
+  if (!m)
+    return "64 rows or a multiple for each group, or 8 columns or a multiple "
+           "side by side";
+  const int64_t panel = panelOf(dot);
+  if (!isStoredByColumns(dot) && (panel < 16 || acc[1] / n % panel))
+    return "columns that " + std::to_string(std::max<int64_t>(panel, 16)) +
+           " divides for each group, or a tile.trans as b";
+  return "";
+}
+
+/// The wgmma for `dot` in a program of so many groups, which has what they
+/// need: 64 rows at a time, of 16-bit elements.
+InstructionAttr wgmma(DotOp dot, int64_t groups) {
+  constexpr int64_t mostColumns = 256, depth = 16;
+  ArrayRef<int64_t> acc = dot.getType().getShape();
+  const int64_t columns = acc[1] / groupsOf(acc, groups).second;
   // The fewest instructions that are equally wide.
   int64_t parts = llvm::divideCeil(columns, mostColumns);
-  while (columns % (panel * parts))
+  while (columns % (panelOf(dot) * parts))
     ++parts;
   return InstructionAttr::get(dot.getContext(), InstructionKind::Wgmma,
                               ScheduleAttr::groupRows, columns / parts, depth,
-                              element, /*parts=*/1);
+                              getElementTypeOrSelf(dot.getA().getType()),
+                              /*parts=*/1);
+}
+
+/// What is said of a schedule that has groups in vain.
+WalkResult checkGroups(gpu::GPUFuncOp kernel, const act::Target &gpu) {
+  ScheduleAttr schedule = getSchedule(kernel);
+  if (!kernel.isKernel() || !schedule.getInGroups())
+    return WalkResult::advance();
+  if (!gpu.features.wgmma && schedule.getCopyRegisters())
+    return kernel.emitOpError("has registers for each role, which ")
+           << gpu.name << " cannot move from one warp to another";
+  if (!isByHand(kernel))
+    return WalkResult::advance();
+  if (!gpu.features.wgmma)
+    kernel.emitWarning("has groups of warps, but ")
+        << gpu.name << " has no products of groups: each warp multiplies alone";
+  else if (!kernel.walk([](DotOp) { return WalkResult::interrupt(); })
+                .wasInterrupted())
+    kernel.emitWarning("has groups of warps, but no products for them");
+  return WalkResult::advance();
 }
 
 struct SelectInstructions
@@ -103,12 +147,25 @@ struct SelectInstructions
         dot.getAMutable().set(widened(b, dot.getA()));
         dot.getBMutable().set(widened(b, dot.getB()));
       }
-      InstructionAttr chosen;
-      if (hasWgmma && kernel && getSchedule(kernel).getInGroups())
-        chosen = wgmma(dot, getSchedule(kernel).getWarps());
-      dot.setInstructionAttr(chosen ? chosen : mmaSync(dot));
+      if (hasWgmma && kernel && getSchedule(kernel).getInGroups()) {
+        int64_t groups =
+            getSchedule(kernel).getWarps() / ScheduleAttr::groupWarps;
+        std::string needs = needsOfGroups(dot, groups);
+        if (needs.empty()) {
+          dot.setInstructionAttr(wgmma(dot, groups));
+          return WalkResult::advance();
+        }
+        if (isByHand(kernel))
+          dot.emitWarning()
+              << "is a product of single warps: groups of warps need " << needs;
+      }
+      dot.setInstructionAttr(mmaSync(dot));
       return WalkResult::advance();
     });
+    if (walked.wasInterrupted())
+      return signalPassFailure();
+    walked = getOperation().walk(
+        [&](gpu::GPUFuncOp kernel) { return checkGroups(kernel, **gpu); });
     if (walked.wasInterrupted())
       signalPassFailure();
   }

@@ -11,6 +11,7 @@
 //     tile.pass_group_turn
 //     wait for s; ...
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/tile/DotWarps.h"
 #include "passes/tile/Passes.h"
 
 namespace act::tile {
@@ -33,8 +34,8 @@ bool isForGroup(Operation &op) {
 }
 
 /// The products that the body starts before it waits for one: two or more are
-/// worth a turn.
-void takeTurns(scf::ForOp loop) {
+/// worth a turn. Returns whether there is one.
+bool takeTurns(scf::ForOp loop) {
   Block &body = *loop.getBody();
   SmallVector<DotAsyncOp> begun;
   for (Operation &op : body) {
@@ -47,11 +48,12 @@ void takeTurns(scf::ForOp loop) {
       !llvm::all_of(llvm::make_range(begun.front()->getIterator(),
                                      begun.back()->getIterator()),
                     isForGroup))
-    return;
+    return false;
   OpBuilder b(begun.front());
   AwaitGroupTurnOp::create(b, begun.front().getLoc());
   b.setInsertionPointAfter(begun.back());
   PassGroupTurnOp::create(b, begun.back().getLoc());
+  return true;
 }
 
 struct TakeTurns : act::tile::impl::TakeTurnsPassBase<TakeTurns> {
@@ -59,7 +61,14 @@ struct TakeTurns : act::tile::impl::TakeTurnsPassBase<TakeTurns> {
     getOperation()->walk([](gpu::GPUFuncOp kernel) {
       if (!kernel.isKernel() || !getSchedule(kernel).getTurns())
         return;
-      kernel.walk([&](RolesOp roles) { roles.getCompute().walk(takeTurns); });
+      bool any = false;
+      kernel.walk([&](RolesOp roles) {
+        roles.getCompute().walk(
+            [&](scf::ForOp loop) { any |= takeTurns(loop); });
+      });
+      if (!any && isByHand(kernel) && hasGroupProducts(kernel))
+        kernel.emitWarning("has turns, but no loop that starts two products "
+                           "before it waits for one");
     });
   }
 };

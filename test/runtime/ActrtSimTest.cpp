@@ -396,6 +396,22 @@ TEST_F(ActrtSim, TensorMapsTakeStrides) {
       << err;
 }
 
+// Few registers are live, but a block holds what its threads begin with.
+TEST_F(ActrtSim, RegistersThatMoveLimitBlocks) {
+  const std::string ptx = ".version 8.0\n.target sm_90a\n.address_size 64\n"
+                          ".visible .entry k() .maxntid 384 .minnctapersm 1 {"
+                          ".reg .b32 t; .reg .pred p; mov.u32 t, %tid.x;"
+                          "setp.lt.u32 p, t, 128; @p bra FIRST;"
+                          "setmaxnreg.inc.sync.aligned.u32 240; ret;"
+                          "FIRST: setmaxnreg.dec.sync.aligned.u32 24; ret; }";
+  std::ofstream(folder + "k.ptx") << ptx;
+  ASSERT_EQ(runFile("k.ptx", "--block 384"), 0) << err;
+  EXPECT_NE(out.find("blocks per sm                              1\n"
+                     "  limited by                         registers"),
+            std::string::npos)
+      << out;
+}
+
 TEST(Argument, IsCheckedAsText) {
   const char *const bad[] = {
       "",

@@ -18,8 +18,12 @@ Occupancy simtool::occupancy(const Profile &p) {
   uint32_t threads =
       p.request.block[0] * p.request.block[1] * p.request.block[2];
   uint32_t warps = (threads + 31) / 32;
-  uint64_t registers = (uint64_t{std::max(p.kernel.registers, 1u)} * 32 + 255) /
-                       256 * 256 * warps;
+  // Warps that hand registers to each other begin with equal shares.
+  const KernelInfo &k = p.kernel;
+  uint32_t held = k.registersAtEntry && k.registers <= k.mostRegisters
+                      ? k.registersAtEntry
+                      : std::max(k.registers, 1u);
+  uint64_t registers = (uint64_t{held} * 32 + 255) / 256 * 256 * warps;
   uint64_t shared =
       (p.kernel.sharedBytes + p.request.dynamicSharedBytes + 127) / 128 * 128 +
       1024;

@@ -197,8 +197,12 @@ void decodeSetMaxRegisters(Decoder &d) {
                   "steps of 8; not " +
                   std::to_string(count));
   t.count = uint32_t(count);
-  if (d.function().isEntry)
+  if (d.function().isEntry) {
     t.atEntry = registersAtEntry(d.function(), d.target().registersPerSm);
+    KernelInfo &kernel = d.code().kernel;
+    kernel.registersAtEntry = t.atEntry;
+    kernel.mostRegisters = std::max(kernel.mostRegisters, t.count);
+  }
   d.begin(changeRegisters, Class::Other, flagAligned);
   d.current().data = d.keep(t);
 }

@@ -40,6 +40,9 @@ struct KernelInfo {
   std::string name;
   uint64_t parameterBytes = 0, sharedBytes = 0, localBytes = 0;
   uint32_t registers = 0; // 32-bit registers live at once, an estimate
+  /// Where setmaxnreg moves registers between warps: how many a thread begins
+  /// with, and the most that one asks for.
+  uint32_t registersAtEntry = 0, mostRegisters = 0;
   uint32_t maxThreads = 1024;
   /// Its .maxntid bounds a block, and no .reqntid says what it is.
   bool boundsBlock = false;

@@ -117,3 +117,17 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// rows that no box holds
+gpu.module @kernels {
+  gpu.func @f(%v: !tile.view<4096xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %s = tile.alloc_shared : !tile.shared<2x512xf32>
+    %full = tile.alloc_shared : !tile.shared<2xi64>
+    // expected-error@+1 {{'tile.copy_tensor' op copies rows of 512 elements to '!tile.shared<2x512xf32>', expected at most 256 where there is no swizzle}}
+    tile.copy_tensor %v[%c0 : 512] to %s[%c0] signals %full[%c0] : !tile.view<4096xf32>, !tile.shared<2x512xf32>, !tile.shared<2xi64>
+    gpu.return
+  }
+}

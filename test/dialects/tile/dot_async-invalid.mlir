@@ -48,8 +48,8 @@ func.func @f(%a: !tile.shared<64x32xf8E4M3FN, #tile.shared<swizzle = 32>>, %b: !
 // a sum that is read while it is computed
 func.func @f(%a: !tile.shared<128x64xbf16, #tile.shared<swizzle = 128>>, %b: !tile.shared<64x256xbf16, #tile.shared<swizzle = 128>>, %acc: !tile.pending<tensor<128x256xf32>>) {
   %0 = tile.dot_async %a, %b, %acc {instruction = #tile.instruction<wgmma, m = 64, n = 256, k = 16, element = bf16>} : !tile.shared<128x64xbf16, #tile.shared<swizzle = 128>>, !tile.shared<64x256xbf16, #tile.shared<swizzle = 128>> -> !tile.pending<tensor<128x256xf32>>
-  // expected-error@+1 {{'arith.addf' op operand #0 must be floating-point-like}}
-  %1 = arith.addf %0, %0 : !tile.pending<tensor<128x256xf32>>
+  // expected-error@+1 {{'arith.negf' op operand #0 must be floating-point-like}}
+  %1 = arith.negf %0 : !tile.pending<tensor<128x256xf32>>
   return
 }
 
@@ -60,4 +60,29 @@ func.func @f(%a: !tile.shared<128x64xbf16, #tile.shared<swizzle = 128>>, %b: !ti
   // expected-error@+1 {{there is no wgmma of 64x260x16 on 'bf16'}}
   %0 = tile.dot_async %a, %b, %acc {instruction = #tile.instruction<wgmma, m = 64, n = 260, k = 16, element = bf16>} : !tile.shared<128x64xbf16, #tile.shared<swizzle = 128>>, !tile.shared<64x256xbf16, #tile.shared<swizzle = 128>> -> !tile.pending<tensor<128x256xf32>>
   return
+}
+
+// -----
+
+// a sum that two products add to
+func.func @f(%a: !tile.shared<128x64xbf16, #tile.shared<swizzle = 128>>, %b: !tile.shared<64x64xbf16, #tile.shared<swizzle = 128>>, %acc: !tile.pending<tensor<128x64xf32>>) {
+  // expected-error@+1 {{'tile.dot_async' op has a sum with two readers, expected one: a product changes it in place}}
+  %0 = tile.dot_async %a, %b, %acc {instruction = #tile.instruction<wgmma, m = 64, n = 64, k = 16, element = bf16>} : !tile.shared<128x64xbf16, #tile.shared<swizzle = 128>>, !tile.shared<64x64xbf16, #tile.shared<swizzle = 128>> -> !tile.pending<tensor<128x64xf32>>
+  // expected-note@+1 {{a reader}}
+  %1 = tile.dot_async %a, %b, %0 {instruction = #tile.instruction<wgmma, m = 64, n = 64, k = 16, element = bf16>} : !tile.shared<128x64xbf16, #tile.shared<swizzle = 128>>, !tile.shared<64x64xbf16, #tile.shared<swizzle = 128>> -> !tile.pending<tensor<128x64xf32>>
+  // expected-note@+1 {{a reader}}
+  %2 = tile.dot_async %a, %b, %0 {instruction = #tile.instruction<wgmma, m = 64, n = 64, k = 16, element = bf16>} : !tile.shared<128x64xbf16, #tile.shared<swizzle = 128>>, !tile.shared<64x64xbf16, #tile.shared<swizzle = 128>> -> !tile.pending<tensor<128x64xf32>>
+  return
+}
+
+// -----
+
+// a sum that is read while the next product adds to it
+func.func @f(%a: !tile.shared<128x64xbf16, #tile.shared<swizzle = 128>>, %b: !tile.shared<64x64xbf16, #tile.shared<swizzle = 128>>, %acc: !tile.pending<tensor<128x64xf32>>) -> tensor<128x64xf32> {
+  // expected-error@+2 {{'tile.dot_async' op has a sum with two readers, expected one: a product changes it in place}}
+  // expected-note@+1 {{a reader}}
+  %0 = tile.dot_async %a, %b, %acc {instruction = #tile.instruction<wgmma, m = 64, n = 64, k = 16, element = bf16>} : !tile.shared<128x64xbf16, #tile.shared<swizzle = 128>>, !tile.shared<64x64xbf16, #tile.shared<swizzle = 128>> -> !tile.pending<tensor<128x64xf32>>
+  // expected-note@+1 {{a reader}}
+  %1 = tile.dot_result %acc : !tile.pending<tensor<128x64xf32>>
+  return %1 : tensor<128x64xf32>
 }

@@ -199,3 +199,18 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// expected-error@+1 {{a tensor map has a box of [64, 512], expected 1 to 256 along each dimension}}
+#m = #tile.tensor_map<argument = 0, element = bf16, sizes = [4096, 512], strides = [2, 8192], box = [64, 512], swizzle = 128>
+
+// -----
+
+// expected-error@+1 {{a tensor map has a box of 256 bytes along the innermost dimension, expected a multiple of 16, at most the swizzle's}}
+#m = #tile.tensor_map<argument = 0, element = bf16, sizes = [4096, 512], strides = [2, 8192], box = [128, 64], swizzle = 128>
+
+// -----
+
+// expected-error@+1 {{a tensor map has a box of 24 bytes along the innermost dimension, expected a multiple of 16, at most the swizzle's}}
+#m = #tile.tensor_map<argument = 0, element = bf16, sizes = [4096, 512], strides = [2, 8192], box = [12, 64], swizzle = 128>

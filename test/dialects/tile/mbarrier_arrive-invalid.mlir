@@ -42,3 +42,16 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// mbarriers that nobody initialises
+gpu.module @kernels {
+  gpu.func @f() kernel {
+    %c0 = arith.constant 0 : index
+    %full = tile.alloc_shared : !tile.shared<2xi64>
+    // expected-error@+1 {{'tile.mbarrier_arrive' op is of mbarriers that no tile.mbarrier_init before it initialises}}
+    tile.mbarrier_arrive %full[%c0] : !tile.shared<2xi64>
+    gpu.return
+  }
+}

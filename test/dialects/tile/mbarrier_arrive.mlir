@@ -17,6 +17,7 @@ gpu.module @kernels {
   gpu.func @cluster(%round: i32) kernel attributes {tile.schedule = #tile.schedule<warps = 4, cluster = 2, roles = {copy = 1}>} {
     %slot = arith.constant 0 : index
     %empty = tile.alloc_shared : !tile.shared<2xi64>
+    tile.mbarrier_init %empty, 8 : !tile.shared<2xi64>
     tile.mbarrier_arrive %empty[%slot] : !tile.shared<2xi64>
     tile.mbarrier_arrive %empty[%slot] cluster : !tile.shared<2xi64>
     gpu.return

@@ -28,3 +28,32 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// mbarriers that nobody initialises
+gpu.module @kernels {
+  gpu.func @f() kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0 : i32
+    %full = tile.alloc_shared : !tile.shared<2xi64>
+    // expected-error@+1 {{'tile.mbarrier_wait' op is of mbarriers that no tile.mbarrier_init before it initialises}}
+    tile.mbarrier_wait %full[%c0] parity %zero : !tile.shared<2xi64>
+    gpu.return
+  }
+}
+
+// -----
+
+// mbarriers that are initialised too late
+gpu.module @kernels {
+  gpu.func @f() kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0 : i32
+    %full = tile.alloc_shared : !tile.shared<2xi64>
+    // expected-error@+1 {{'tile.mbarrier_wait' op is of mbarriers that no tile.mbarrier_init before it initialises}}
+    tile.mbarrier_wait %full[%c0] parity %zero : !tile.shared<2xi64>
+    tile.mbarrier_init %full, 32 : !tile.shared<2xi64>
+    gpu.return
+  }
+}

@@ -17,7 +17,9 @@ gpu.module @kernels {
   gpu.func @cluster(%round: i32) kernel attributes {tile.schedule = #tile.schedule<warps = 4, cluster = 2, roles = {copy = 1}>} {
     %slot = arith.constant 0 : index
     %empty = tile.alloc_shared : !tile.shared<2xi64>
+    tile.mbarrier_init %empty, 8 : !tile.shared<2xi64>
     %full = tile.alloc_shared : !tile.shared<2xi64>
+    tile.mbarrier_init %full, 8 : !tile.shared<2xi64>
     tile.mbarrier_wait %full[%slot] parity %round : !tile.shared<2xi64>
     tile.mbarrier_wait %empty[%slot] parity %round cluster : !tile.shared<2xi64>
     gpu.return

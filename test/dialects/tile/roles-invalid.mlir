@@ -163,6 +163,25 @@ gpu.module @kernels {
 
 // -----
 
+// roles in a role
+gpu.module @kernels {
+  gpu.func @f() kernel attributes {tile.schedule = #tile.schedule<roles = {copy = 1}>} {
+    tile.roles compute {
+      // expected-error@+1 {{'tile.roles' op is not the last op of a kernel}}
+      tile.roles compute {
+        tile.barrier
+      } copy {
+        tile.barrier
+      }
+    } copy {
+      tile.barrier
+    }
+    gpu.return
+  }
+}
+
+// -----
+
 // expected-error@+1 {{a schedule has 2 warps that store, expected 0, or 1 beside some that copy}}
 func.func @f() attributes {tile.schedule = #tile.schedule<groups = 1, roles = {copy = 2, store = 2}>} { return }
 
@@ -226,3 +245,41 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// 12 warps begin with 168 registers a thread, 64512 in all
+// expected-error@+1 {{a schedule's roles have 66560 registers, but a program of 12 warps begins with 64512, 168 a thread}}
+#s = #tile.schedule<groups = 2, roles = {copy = 4 at 56, compute at 232}>
+
+// -----
+
+// expected-error@+1 {{a schedule has roles of 42 and 232 registers a thread, expected multiples of 8 from 24 to 256 for both}}
+#s = #tile.schedule<groups = 2, roles = {copy = 4 at 42, compute at 232}>
+
+// -----
+
+// expected-error@+1 {{a schedule has roles of 24 and 264 registers a thread, expected multiples of 8 from 24 to 256 for both}}
+#s = #tile.schedule<groups = 1, roles = {copy = 4 at 24, compute at 264}>
+
+// -----
+
+// no registers for one of them
+// expected-error@+1 {{a schedule has roles of 40 and 0 registers a thread, expected multiples of 8 from 24 to 256 for both}}
+#s = #tile.schedule<groups = 2, roles = {copy = 4 at 40}>
+
+// -----
+
+// registers move between groups
+// expected-error@+1 {{a schedule has 2 copying and storing warps with registers of their own, expected groups of 4}}
+#s = #tile.schedule<groups = 2, roles = {copy = 2 at 40, compute at 232}>
+
+// -----
+
+// expected-error@+1 {{a schedule has registers for roles, expected groups = N in place of warps}}
+#s = #tile.schedule<warps = 8, roles = {copy = 4 at 40, compute at 232}>
+
+// -----
+
+// expected-error@+1 {{a schedule is rotated, expected groups = N, whose products run beside other work, and roles = {copy = N}}}
+#s = #tile.schedule<warps = 8, rotated, roles = {copy = 1}>

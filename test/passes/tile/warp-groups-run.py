@@ -307,6 +307,7 @@ def kernels():
                      "groups = 2, stages = 2, rotated, roles = {copy = 4 at 24, compute at 240}",
                      "groups = 2, stages = 2, rotated, turns, roles = {copy = 4 at 24, compute at 240}",
                      "groups = 2, stages = 1, rotated, turns, roles = {copy = 1}",
+                     "groups = 2, stages = 2, rotated, turns, persistent, roles = {copy = 4 at 24, compute at 240}",
                      "groups = 1, stages = 1, rotated, roles = {copy = 1}",
                      "groups = 2, stages = 2, cluster = 2, roles = {copy = 4 at 24, compute at 240}",
                      "groups = 2, stages = 2, rotated, turns, cluster = 4, roles = {copy = 4 at 24, compute at 240}",
