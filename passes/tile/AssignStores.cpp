@@ -19,6 +19,7 @@
 // places and turns depend on. Other additions stay with the computing warps.
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/tile/DotWarps.h"
 #include "passes/tile/Passes.h"
 #include "passes/tile/RingPosition.h"
 #include "passes/tile/StagedLoads.h"
@@ -288,8 +289,14 @@ void Stores::compute(const Added &added) {
 
 void Stores::run() {
   findAdded();
-  if (all.empty())
+  if (all.empty()) {
+    if (isByHand(kernel))
+      kernel.emitWarning(
+          "has a storing warp, but no block that it could add to memory: all "
+          "that are added are runs of contiguous f32, in no branch, at places "
+          "and in turns that follow from scalars");
     return;
+  }
   makeRing();
   b.setInsertionPoint(roles);
   const RingPosition start =

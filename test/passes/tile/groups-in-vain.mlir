@@ -169,3 +169,25 @@ gpu.module @sums {
     gpu.return
   }
 }
+
+// -----
+
+// nothing to add
+gpu.module @turns {
+  // expected-warning@+1 {{has a storing warp, but no block that it could add to memory}}
+  gpu.func @product(%a: !tile.view<128x256xbf16>, %b: !tile.view<256x64xbf16>, %c: !tile.view<128x64xf32>)
+      kernel attributes {tile.grid = array<i64: 1, 1, 1>, tile.schedule = #tile.schedule<groups = 2, stages = 2, roles = {copy = 3 at 24, store = 1, compute at 240}>} {
+    %c0 = arith.constant 0 : index
+    %step = arith.constant 64 : index
+    %end = arith.constant 256 : index
+    %zero = arith.constant dense<0.0> : tensor<128x64xf32>
+    %sum = scf.for %l = %c0 to %end step %step iter_args(%acc = %zero) -> (tensor<128x64xf32>) {
+      %x = tile.load %a[%c0 : 128, %l : 64] : !tile.view<128x256xbf16>
+      %y = tile.load %b[%l : 64, %c0 : 64] : !tile.view<256x64xbf16>
+      %dot = tile.dot %x, %y, %acc : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
+      scf.yield %dot : tensor<128x64xf32>
+    }
+    tile.store %sum, %c[%c0 : 128, %c0 : 64] : !tile.view<128x64xf32>
+    gpu.return
+  }
+}
