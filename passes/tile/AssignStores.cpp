@@ -66,6 +66,7 @@ private:
     return llvm::all_of(values, [&](Value v) { return isKnown(v); });
   }
   bool isStored(AtomicAddOp add, Added &added);
+  bool isShared(Value memory);
   void findAdded();
   void makeRing();
   Value mine(Value v, IRMapping &map);
@@ -114,7 +115,7 @@ bool Stores::isStored(AtomicAddOp add, Added &added) {
   }
   MemoryRuns own;
   if (!isa<RankedTensorType>(add.getValue().getType()) ||
-      !memoryRuns(add, own).empty() ||
+      !memoryRuns(add, own).empty() || isShared(memoryOf(add.getView())) ||
       !isKnown(add->getOperands().drop_front()))
     return false;
   if (!all.empty() && (own.count != runs.count || own.length != runs.length ||
@@ -127,6 +128,20 @@ bool Stores::isStored(AtomicAddOp add, Added &added) {
   return !added.wait == !added.pass &&
          (!added.wait || (isKnown(added.wait->getOperands()) &&
                           isKnown(added.pass->getOperands())));
+}
+
+/// Whether another op of the kernel reaches the memory: threads are not ordered
+/// with what the copy engine adds.
+bool Stores::isShared(Value memory) {
+  return kernel
+      .walk([&](Operation *op) {
+        auto access = dyn_cast<BlockAccessOpInterface>(op);
+        return access && !isa<AtomicAddOp>(op) &&
+                       memoryOf(access.getView()) == memory
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 /// All additions of the kernel, or none: a turn that the storing warp passes

@@ -51,6 +51,10 @@ LogicalResult act::tile::lowerTurn(Operation *op, ThreadBuilder &t) {
                       "@%wait bra again_${:uid}; }",
                   "l,r,~{memory}", {pointer, turn});
     });
+    // A thread on its own lets the copy engine add, which is ordered behind
+    // what the thread has seen by a fence alone.
+    if (t.isOneThread)
+      t.inlinePtx(Type(), "fence.proxy.async.global;", "~{memory}", {});
     t.barrier();
     return success();
   }
