@@ -141,9 +141,10 @@ bool act::tile::haveRegisters(const KernelGrid &grid, const ProductShape &p,
       beside = facts.draws ? 88
                : added     ? 16
                            : 32;
-  const int64_t held = facts.kept * columns / 2 +
-                       (added ? std::max(scores + step / 4, rounded + part)
-                              : scores + (grid.rotated ? rounded : 0));
+  const int64_t held =
+      facts.kept * columns / 2 +
+      (added ? std::max(scores + step / 4, rounded + part)
+             : scores + (grid.rotated ? rounded : rounded / 2));
   const int64_t most = GroupRegisters(groups, added > 0).compute;
   return held + beside <= (most ? most : 255);
 }

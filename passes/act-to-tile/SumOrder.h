@@ -56,7 +56,8 @@ ProductFacts factsOf(mlir::ValueRange results);
 /// holds is half of a row of each sum that is kept, and
 ///
 /// - half of a row of scores, and the scores once more, rounded, if the next
-///   product reads them under the next scores (`rotated`);
+///   product reads them under the next scores (`rotated`), or else half of
+///   them;
 /// - or, where a product is added to memory, half of a row of two products,
 ///   the first one rounded as well, and then its part of that product: rows of
 ///   steps and the same columns.
