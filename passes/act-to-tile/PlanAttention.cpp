@@ -6,19 +6,6 @@
 using namespace mlir;
 using namespace act::tile;
 
-/// Whether positions decide about a product's numbers, as a causal mask's do.
-static bool comparesPositions(ValueRange results) {
-  bool found = false;
-  for (Value v : results)
-    visitBehind(unshaped(v), [&](linalg::GenericOp op, const Dims &) {
-      found |= hasProduct(op.getResult(0)) && !factorsOf(op) &&
-               !op.getBody()->getOps<linalg::IndexOp>().empty() &&
-               !op.getBody()->getOps<arith::CmpIOp>().empty();
-      return true;
-    });
-  return found;
-}
-
 /// The attention that the products are, or nothing: forward one more product
 /// than the result's, backward two.
 static std::optional<AttentionSize> sizeOf(const KernelGrid &grid,
@@ -33,7 +20,7 @@ static std::optional<AttentionSize> sizeOf(const KernelGrid &grid,
     return {};
   AttentionSize size;
   size.backward = added > 0;
-  size.causal = comparesPositions(products);
+  size.causal = facts.compares;
   ArrayRef<int64_t> shape = shapeOf(grid.root);
   for (auto [d, n] : llvm::enumerate(shape))
     if (int(d) != p.rows && int(d) != p.columns)

@@ -40,6 +40,8 @@ ProductFacts act::tile::factsOf(ValueRange results) {
       } else if (anyProductBehind(op.getResult(0))) {
         addRead(op);
         facts.draws |= drawsNumbers(op);
+        facts.compares |= !op.getBody()->getOps<linalg::IndexOp>().empty() &&
+                          !op.getBody()->getOps<arith::CmpIOp>().empty();
       }
       facts.windowed |= windowOf(op).has_value();
       return true;

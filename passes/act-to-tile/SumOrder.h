@@ -44,9 +44,11 @@ struct ProductFacts {
   int64_t kept = 0;     // of these, the results
   int64_t read = 0;     // tensors as large as they are that are read
   bool draws = false, windowed = false;
+  bool compares = false; // positions, as a causal mask does
   bool operator==(const ProductFacts &o) const {
-    return std::tie(products, kept, read, draws, windowed) ==
-           std::tie(o.products, o.kept, o.read, o.draws, o.windowed);
+    return std::tie(products, kept, read, draws, windowed, compares) ==
+           std::tie(o.products, o.kept, o.read, o.draws, o.windowed,
+                    o.compares);
   }
 };
 ProductFacts factsOf(mlir::ValueRange results);
