@@ -90,6 +90,7 @@ class Assembled:
         said = done.stdout + done.stderr
         self.registers = int(re.search(r"Used (\d+) registers", said)[1])
         self.spilled = sum(map(int, re.findall(r"(\d+) bytes spill (?:stores|loads)", said)))
+        self.serialised = " ".join(dict.fromkeys(re.findall(r"\bC75\d\d\b", said)))  # products in flight
         stats = json.loads(run(sys.executable, ROOT / "bench/sass_stats.py", "--json",
                                "--nvdisasm", wheel() / "nvdisasm", cubin))
         loops = [l for l in stats[0]["loops"] if l["always"]["mma_flop_per_warp"]]

@@ -1,33 +1,41 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Searches schedules of products for a target, and writes the table that act-opt uses.
+"""Searches schedules of products and attention for a target, and writes the table that act-opt uses.
 
     build/venv/bin/python bench/search.py [--build FOLDER] [--target sm_90a] [--write]
                                           [--device cuda:0] [--log FILE] [--only TEXT]
-                                          [--clusters 1,2]
+                                          [--kinds products,attention] [--clusters 1,2]
     build/venv/bin/python bench/search.py --fit
     build/venv/bin/python bench/search.py --check 5
 
-Shapes are those of the layers of examples/models (4096 tokens; forward, to the input, to
+Products are those of the layers of examples/models (4096 tokens; forward, to the input, to
 the weight), of their vocabularies in chunks, and of square matrices. What a kernel reads
 beside its sum is part of the shape: a residual, a gate, a gradient that it adds to.
+Attention has heads of 64 to 256, full and causal, forward, and backward where warp groups
+compute it, for 2048 to 16384 tokens (search_attention.py).
 
-A candidate has the rows and columns of a program's block, warp groups that share the rows,
-and how many rows of programs start together. Those that have no room are left out: two
-stages of operands in shared memory, a thread's sums and what it reads beside them in
-registers. With --clusters, programs may also share copies in clusters, of which the model
-knows nothing: only a card can prefer them. (On an H200, pairs of programs took 20 to 50 %
-longer in a prototype, so they are not tried unless asked for.) The rest is ranked by the
-model of `Model`, whose constants are fitted to measurements of kernels of this form (--fit
-prints how well). The best are compiled, and what ptxas spills is left out. On a card (--device) they are timed, each as the median of
-20 launches, and the fastest wins; without one the model decides. What was timed is kept in
---log, and not timed again.
+A candidate of a product has the rows and columns of a program's block, warp groups that
+share the rows, and how many rows of programs start together; forward attention has groups,
+stages, rotation, turns, and may be persistent; backward it has stages, and a warp that adds
+to dq or none. Those that have no room in shared memory or registers are left out. With
+--clusters, products may also share copies in clusters, of which the model knows nothing:
+only a card can prefer them. (On an H200, pairs of programs took 20 to 50 % longer in a
+prototype, so they are not tried unless asked for.) The rest is ranked by the models of
+`Model` and `AttentionModel`, whose constants are fitted to measurements of kernels of these
+forms (--fit prints how well). The best are compiled, and what ptxas spills or serialises
+(C75xx) is left out; of attention, the model then takes the instructions of the loop as they
+are counted. On a card (--device) they are timed, each as the median of 20 launches, and the
+fastest wins; without one the model decides, and forms that were measured come first, unless
+it sees more in others than it is off by. What was timed is kept in --log, and not timed
+again.
 
---write replaces passes/act-to-tile/schedules/TARGET.json; a shape that is not listed gets
-the schedule of the nearest one that is (ScheduleTable.h). --check compiles entries of the
-table, spread over it, and fails if one is not used as it stands, spills or is refused.
+--write replaces the parts of passes/act-to-tile/schedules/TARGET.json that were searched; a
+shape that is not listed gets the schedule of the nearest one that is (ScheduleTable.h).
+--check compiles entries of each part, spread over it, and fails if one is not used as it
+stands, spills or is refused.
 
-Blocks leave every bit of a result as it is: a product's sum is in the order of its depth.
+Schedules leave every bit of a result as it is: a product's sum is in the order of its depth,
+and attention's keys at a time are a rule of its shape.
 Needs the package triton, whose ptxas assembles.
 """
 import argparse
@@ -45,7 +53,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from kernels import ROOT, run, wheel
+import search_attention
+from kernels import ROOT, Assembled, run, wheel
+from search_attention import Attention, AttentionModel, AttentionSchedule
 
 TARGET = "sm_90a"
 TABLES = ROOT / "passes/act-to-tile/schedules"
@@ -70,6 +80,15 @@ class Product:
 
     def __str__(self):
         return f"{self.rows}x{self.columns}x{self.sum}" + f" +{self.beside}" * bool(self.beside)
+
+    def module(self):
+        x, w, y = f"tensor<{self.rows}x{self.sum}xbf16>", f"tensor<{self.columns}x{self.sum}xbf16>", f"tensor<{self.rows}x{self.columns}xbf16>"
+        names = ["x", "w"] + [f"r{i}" for i in range(self.beside)]
+        arguments = ", ".join(f'%{n}: {t} {{act.name = "{n}"}}' for n, t in zip(names, [x, w] + [y] * self.beside))
+        lines = [f"  %0 = act.linear %x, %w : ({x}, {w}) -> {y}"]
+        lines += [f"  %{i + 1} = act.add %{i}, %r{i} : ({y}, {y}) -> {y}" for i in range(self.beside)]
+        return f'func.func @forward({arguments}) -> ({y} {{act.name = "y"}}) {{\n' + "\n".join(lines) + \
+            f"\n  return %{self.beside} : {y}\n}}\n"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -183,62 +202,69 @@ def candidates(p, clusters=(1,)):
                 yield s
 
 
-def table(found_by, entries):
-    """The table's text: one line for each product."""
-    lines = ",\n".join(
-        f'  {{"rows": {p.rows}, "columns": {p.columns}, "sum": {p.sum}, "beside": {p.beside}, '
-        f'"block": [{s.rows}, {s.columns}], "groups": {s.groups}, "together": {s.together}'
-        + f', "cluster": {s.cluster}' * (s.cluster > 1) + "}" for p, s in entries)
-    return json.dumps({"target": TARGET, "found_by": found_by})[:-1] + f',\n "products": [\n{lines}\n]}}\n'
+def line(p, s):
+    """An entry of the table."""
+    if isinstance(p, Attention):
+        return search_attention.line(p, s)
+    return f'{{"rows": {p.rows}, "columns": {p.columns}, "sum": {p.sum}, "beside": {p.beside}, ' \
+        f'"block": [{s.rows}, {s.columns}], "groups": {s.groups}, "together": {s.together}' \
+        + f', "cluster": {s.cluster}' * (s.cluster > 1) + "}"
+
+
+def table(found_by, parts):
+    """The table's text: one line for each entry of each part."""
+    text = ",\n".join(f' "{part}": [\n' + ",\n".join(f"  {e}" for e in lines) + "\n]" for part, lines in parts.items())
+    return json.dumps({"target": TARGET, "found_by": found_by})[:-1] + f",\n{text}}}\n"
 
 
 class Compiled:
-    """A product with a schedule, or with the target's own: its PTX, its entry in the index, and what ptxas says."""
+    """A kernel with a schedule, or with the target's own: its PTX, its entry in the index, and what ptxas says."""
 
     def __init__(self, build, target, p, s, folder):
         stem = re.sub(r"\W+", "-", f"{p} {s or 'own'}")
         self.module, out = folder / f"{stem}.mlir", folder / stem
-        self.module.write_text(module(p))
+        self.module.write_text(p.module())
         flags = f"target={target} cache-dir=none"
         self.flags = ""
         if s:
             file = folder / f"{stem}.json"
-            file.write_text(table("bench/search.py, a candidate", [(p, s)]))
+            part = "attention" if isinstance(p, Attention) else "products"
+            file.write_text(table("bench/search.py, a candidate", {part: [line(p, s)]}))
             self.flags = f"schedules={file}"
         run(build / "bin/act-opt", self.module, f"--emit-ptx=dir={out} {flags} {self.flags}", "-o", "/dev/null")
-        [self.entry] = json.loads((out / "index.json").read_text())
-        cubin = out / "kernel.cubin"
-        said = subprocess.run([wheel() / "ptxas", "-v", "-arch", target, out / self.entry["file"], "-o", cubin],
-                              check=True, capture_output=True, text=True)
-        self.spilled = sum(map(int, re.findall(r"(\d+) bytes spill", said.stdout + said.stderr)))
+        index = json.loads((out / "index.json").read_text())
+        # Of attention's gradient, the kernel with the products.
+        self.entry = max(index, key=lambda e: ("attention_grad" in e["ops"], e["useful_flops"]))
+        self.kernel = Assembled(out / self.entry["file"], target, out)
 
     def fault(self, p, s):
         """Why it is not what was asked for; empty if it is."""
-        schedule, grid = self.entry["schedule"], math.ceil(p.rows / s.rows) * math.ceil(p.columns / s.columns)
-        if (schedule.get("groups"), schedule.get("cluster", 1)) != (s.groups, s.cluster) or self.entry["grid"][0] != grid:
+        schedule, kernel = self.entry["schedule"], self.kernel
+        if isinstance(p, Attention):
+            rows, wanted = p.keys if p.backward else p.queries, dict(
+                groups=s.groups, stages=s.stages, rotated=s.rotated, turns=s.turns, persistent=s.persistent, store=s.stores)
+            found = {n: schedule.get(n, False) for n in wanted} | {"store": bool(schedule.get("roles", {}).get("store"))}
+            grid, most = math.ceil(rows / (64 * s.groups)) * p.heads, search_attention.SPILLED
+        else:
+            wanted = dict(groups=s.groups, cluster=s.cluster)
+            found = dict(groups=schedule.get("groups"), cluster=schedule.get("cluster", 1))
+            grid, most = math.ceil(p.rows / s.rows) * math.ceil(p.columns / s.columns), 0
+        if found != wanted or self.entry["grid"][0] != grid:
             return f"is planned otherwise: {schedule}, {self.entry['grid'][0]} programs and not {grid}"
-        return f"spills {self.spilled} bytes" if self.spilled else ""
-
-
-def module(p):
-    x, w, y = f"tensor<{p.rows}x{p.sum}xbf16>", f"tensor<{p.columns}x{p.sum}xbf16>", f"tensor<{p.rows}x{p.columns}xbf16>"
-    names = ["x", "w"] + [f"r{i}" for i in range(p.beside)]
-    arguments = ", ".join(f'%{n}: {t} {{act.name = "{n}"}}' for n, t in zip(names, [x, w] + [y] * p.beside))
-    lines = [f"  %0 = act.linear %x, %w : ({x}, {w}) -> {y}"]
-    lines += [f"  %{i + 1} = act.add %{i}, %r{i} : ({y}, {y}) -> {y}" for i in range(p.beside)]
-    return f'func.func @forward({arguments}) -> ({y} {{act.name = "y"}}) {{\n' + "\n".join(lines) + \
-        f"\n  return %{p.beside} : {y}\n}}\n"
+        if kernel.serialised:
+            return f"is serialised ({kernel.serialised})"
+        return f"spills {kernel.spilled} bytes" if kernel.spilled > most else ""
 
 
 class Work:
     """A product as bench/card.py runs it."""
-    parts = {"product": None}
+    parts = {"wanted": None}
 
     def __init__(self, p):
         self.p = p
 
     def part_of(self, kernel):
-        return "product"
+        return "wanted"
 
     def inputs(self):
         import card
@@ -269,8 +295,9 @@ class Card:
             file = folder / "step.act"
             run(self.build / "bin/act-opt", compiled.module, f"--target={target}",
                 f"--emit=file={file} {compiled.flags}", "-o", "/dev/null")
-            with card.Loaded(Work(p), self.runtime, file) as loaded:
-                self.known[key] = loaded.times()["product"] / 1e3
+            work = search_attention.Work(p) if isinstance(p, Attention) else Work(p)
+            with card.Loaded(work, self.runtime, file) as loaded:
+                self.known[key] = loaded.times()["wanted"] / 1e3
             if self.log:
                 with self.log.open("a") as out:
                     print(json.dumps({"product": key[0], "schedule": key[1], "seconds": self.known[key]}), file=out)
@@ -303,43 +330,80 @@ def best(p, model, o, card, folder):
     return s, seconds, tried
 
 
+def best_attention(p, model, o, card, folder):
+    """The same for attention."""
+    off = model.doubt()
+
+    def rank(s, kernel=None):
+        doubt = 1 if search_attention.is_measured(p, s) else off
+        return doubt * model.seconds(p, s, kernel=kernel), s.persistent
+    good, tried = [], []
+    for s in sorted(search_attention.candidates(p), key=rank):
+        if len(good) == o.tries or len(tried) == 3 * o.tries:
+            break
+        compiled = Compiled(o.build, o.target, p, s, folder)
+        tried.append((s, compiled.fault(p, s)))
+        if not tried[-1][1]:
+            seconds = card.seconds(p, s, compiled, o.target, folder) if card else model.seconds(p, s, kernel=compiled.kernel)
+            good.append(((seconds,) if card else rank(s, compiled.kernel), seconds, s))
+    if not good:
+        return None, None, tried
+    _, seconds, s = min(good, key=lambda g: g[0])
+    return s, seconds, tried
+
+
 def search(o):
-    model = Model()
     card = Card(o.build, o.device, o.log) if o.device else None
-    entries = []
-    print(f"{'product':<26}{'block':<12}{'groups':>7}{'together':>9}{'TFLOP/s':>9}  left out")
-    with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(1 if card else 2) as pool:
-        wanted = [p for p in shapes() if o.only in str(p)]
-        for p, (s, seconds, tried) in zip(wanted, pool.map(
-                lambda p: best(p, model, o, card, pathlib.Path(name)), wanted)):
-            out = "; ".join(f"{t.rows}x{t.columns}, {t.groups}: {fault}" for t, fault in tried if fault)
-            if not s:
-                print(f"{p!s:<26}nothing fits  {out}")
-                continue
-            entries.append((p, s))
-            print(f"{p!s:<26}{f'{s.rows}x{s.columns}':<12}{s.groups:>7}{s.together:>9}{p.flops / seconds / 1e12:>9.0f}  {out}",
-                  flush=True)
     how = f"timed on {card.runtime.info().name.decode()}" if card else \
         "no card: by the model, whose constants are fitted to an H200's times of 2026-11-27"
+    file = TABLES / f"{o.target}.json"
+    before = json.loads(file.read_text()) if file.exists() else {}
+    found_by, parts = dict(before.get("found_by", {})), {}
+    for kind, every, find, model in (("products", shapes, best, Model()),
+                                     ("attention", search_attention.shapes, best_attention, AttentionModel())):
+        if kind not in o.kinds:
+            parts[kind] = [line(*read(e)) for e in before.get(kind, [])]
+            continue
+        print(f"{kind:<34}{'schedule':<45}{'TFLOP/s':>9}  left out")
+        entries = []
+        with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(1 if card else 2) as pool:
+            wanted = [p for p in every() if o.only in str(p)]
+            for p, (s, seconds, tried) in zip(wanted, pool.map(
+                    lambda p: find(p, model, o, card, pathlib.Path(name)), wanted)):
+                out = "; ".join(f"{t}: {fault}" for t, fault in tried if fault)
+                if not s:
+                    print(f"{p!s:<34}nothing fits  {out}")
+                    continue
+                entries.append(line(p, s))
+                print(f"{p!s:<34}{s!s:<45}{p.flops / seconds / 1e12:>9.0f}  {out}", flush=True)
+        parts[kind] = list(dict.fromkeys(entries))
+        found_by[kind] = f"bench/search.py --target {o.target} --write, {datetime.date.today()}, {how}"
     if o.write:
-        (TABLES / f"{o.target}.json").write_text(table(
-            f"bench/search.py --target {o.target} --write, {datetime.date.today()}, {how}", entries))
+        file.write_text(table(found_by, parts))
+
+
+def read(entry):
+    """(shape, schedule) of an entry of the table."""
+    if "kind" in entry:
+        p = Attention.of(entry)
+        return p, AttentionSchedule.of(p, entry)
+    return Product(entry["rows"], entry["columns"], entry["sum"], entry["beside"]), \
+        Schedule(*entry["block"], entry["groups"], entry["together"], entry.get("cluster", 1))
 
 
 def check(o):
     """Compiles entries of the table, with the table that is built in."""
-    entries = json.loads((TABLES / f"{o.target}.json").read_text())["products"]
-    chosen = [entries[i * len(entries) // o.check] for i in range(min(o.check, len(entries)))]
-    wrong = 0
+    tables = json.loads((TABLES / f"{o.target}.json").read_text())
+    passed = failed = 0
     with tempfile.TemporaryDirectory() as name:
-        for e in chosen:
-            p = Product(e["rows"], e["columns"], e["sum"], e["beside"])
-            s = Schedule(*e["block"], e["groups"], e["together"], e.get("cluster", 1))
-            fault = Compiled(o.build, o.target, p, None, pathlib.Path(name)).fault(p, s)
-            wrong += bool(fault)
-            print(f"{p}: {s}: {fault or 'ok'}")
-    print(f"{len(chosen) - wrong} passed, {wrong} failed")
-    return wrong > 0
+        for entries in (tables[kind] for kind in o.kinds if kind in tables):
+            for e in [entries[i * len(entries) // o.check] for i in range(min(o.check, len(entries)))]:
+                p, s = read(e)
+                fault = Compiled(o.build, o.target, p, None, pathlib.Path(name)).fault(p, s)
+                passed, failed = passed + (not fault), failed + bool(fault)
+                print(f"{p}: {s}: {fault or 'ok'}")
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0
 
 
 def main():
@@ -348,14 +412,18 @@ def main():
     parser.add_argument("--target", default=TARGET, choices=[TARGET])
     parser.add_argument("--device", help="a card to time on, such as cuda:0")
     parser.add_argument("--log", type=pathlib.Path, help="what was timed, one line for each kernel")
+    parser.add_argument("--kinds", type=lambda text: text.split(","), default=["products", "attention"])
     parser.add_argument("--clusters", type=lambda text: [int(n) for n in text.split(",")], default=[1],
                         help="programs of a cluster to try: 1, 2, 4, 8")
-    parser.add_argument("--tries", type=int, default=3, help="schedules of a product that are timed")
-    parser.add_argument("--only", default="", help="products whose name has this text")
+    parser.add_argument("--tries", type=int, default=3, help="schedules of a shape that are compiled and timed")
+    parser.add_argument("--only", default="", help="shapes whose name has this text")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--check", type=int)
     o = parser.parse_args()
+    # As artifacts are assembled, by the newest.
+    newest = wheel() / "ptxas-blackwell"
+    Assembled.ptxas = newest if newest.exists() else None
     if o.check:
         return check(o)
     if not o.fit:
@@ -364,6 +432,12 @@ def main():
     print(", ".join(f"{name} {value:.3g}" for name, value in model.fit().items()))
     for (m, n, k, r, c, t, tflops), error in zip(MEASURED, model.errors()):
         print(f"{m}x{n}x{k} in {r}x{c}, {t} together: {tflops:.0f} TFLOP/s, by the model {tflops * error:.0f}")
+    model = AttentionModel()
+    print("\nattention: " + ", ".join(f"{name} {value:.3g}" for name, value in model.fit().items()))
+    for what, tflops, by in model.measured():
+        print(f"{what}: {tflops:.0f} TFLOP/s, by the model {by:.0f}")
+    print(f"off by {model.doubt() - 1:.1%}; {search_attention.ranks([m[1:] for m in model.measured()]):.0%} of all pairs "
+          "are in the order that was measured")
     return 0
 
 

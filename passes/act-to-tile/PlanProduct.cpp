@@ -2,6 +2,7 @@
 // Grids of kernels that have a sum of products.
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "passes/act-to-tile/BlockEvaluator.h"
+#include "passes/act-to-tile/PlanAttention.h"
 #include "passes/act-to-tile/PlanKernels.h"
 #include "passes/act-to-tile/SharedEstimate.h"
 #include "passes/act-to-tile/SumOrder.h"
@@ -198,8 +199,8 @@ void Product::planWide(int64_t others) {
                 beside = registersBeside(grid.root, results.stored);
   const int64_t sum = longestSum(nearestProducts(results.stored));
   if (const ProductSchedule *found =
-          options.schedules ? options.schedules->nearest(
-                                  {rows * others, columns, sum, beside})
+          options.schedules ? options.schedules->nearest(ProductSize{
+                                  rows * others, columns, sum, beside})
                             : nullptr) {
     // A smaller product takes less, with as many groups as can share it.
     grid.blocks[p.rows] = block(rows, found->blockRows, 64);
@@ -338,7 +339,11 @@ KernelGrid Product::planComputed() {
     return grids;
   };
   SmallVector<KernelGrid> good;
-  if (!dice && isAlone(results))
+  if (auto listed =
+          dice ? std::nullopt
+               : asListed(alone.grids.back(), p, results, options.schedules))
+    good = fitting({*listed});
+  if (good.empty() && !dice && isAlone(results))
     good = fitting(alone.grids);
   const SmallVector<KernelGrid> others =
       sameBits(alone.grids.back(), &alone.order);
@@ -393,15 +398,32 @@ SmallVector<KernelGrid> Product::sameBits(const KernelGrid &planned,
   if (isCut)
     widths = {128, 64, 32, 16};
   if (planned.inGroups) {
+    auto add = [&](KernelGrid g, int64_t groups, int64_t stages) {
+      g.takeGroups(p.rows, groups);
+      g.stages = stages;
+      if (!order || !order->rows || order->isOf(g, p.rows))
+        all.push_back(g);
+    };
+    const int64_t mostGroups = planned.blocks[p.rows] / ScheduleAttr::groupRows;
     for (int64_t stages : {2, 1})
-      for (int64_t groups = planned.blocks[p.rows] / ScheduleAttr::groupRows;
-           groups; --groups) {
-        all.push_back(planned);
-        all.back().takeGroups(p.rows, groups);
-        all.back().stages = stages;
-        if (order && order->rows && !order->isOf(all.back(), p.rows))
-          all.pop_back();
-      }
+      for (int64_t groups = mostGroups; groups; --groups)
+        add(planned, groups, stages);
+    if (!dice)
+      return all;
+    // What a table may say besides.
+    for (int64_t groups = mostGroups; groups; --groups) {
+      add(planned, groups, 3);
+      KernelGrid g = planned;
+      g.stores = g.turns = false;
+      add(g, groups, 2);
+      g.rotated = false;
+      add(g, groups, 2);
+      g.persistent = results.added.empty();
+      add(g, groups, 2);
+      g = planned;
+      g.persistent = results.added.empty();
+      add(g, groups, 2);
+    }
     return all;
   }
   for (int64_t stages : {2, 1, 3})

@@ -46,6 +46,50 @@ static bool fromJSON(const json::Value &value, ProductSchedule &to,
   to.blockColumns = block[1];
   return true;
 }
+
+static bool fromJSON(const json::Value &value, AttentionSchedule &to,
+                     json::Path path) {
+  json::ObjectMapper map(value, path);
+  std::string kind;
+  AttentionSize &size = to.size;
+  if (!map || !map.map("kind", kind) || !map.map("width", size.width) ||
+      !map.map("values", size.values) || !map.map("causal", size.causal) ||
+      !map.map("queries", size.queries) || !map.map("keys", size.keys) ||
+      !map.map("heads", size.heads) || !map.map("stages", to.stages) ||
+      !map.mapOptional("rotated", to.rotated) ||
+      !map.mapOptional("turns", to.turns) ||
+      !map.mapOptional("persistent", to.persistent) ||
+      !map.mapOptional("stores", to.stores))
+    return false;
+  auto refuse = [&](llvm::StringRef key, llvm::StringLiteral why) {
+    path.field(key).report(why);
+    return false;
+  };
+  if (kind != "forward" && kind != "backward")
+    return refuse("kind", "expected forward or backward");
+  size.backward = kind == "backward";
+  if (std::min({size.width, size.values, size.queries, size.keys, size.heads}) <
+      1)
+    return refuse("width", "expected sizes of 1 or more");
+  if (to.stages < 1 || to.stages > 4)
+    return refuse("stages", "expected 1 to 4");
+  const json::Object &object = *value.getAsObject();
+  if (size.backward) {
+    for (llvm::StringRef key : {"groups", "rotated", "turns", "persistent"})
+      if (object.get(key))
+        return refuse(key, "expected in forward entries only");
+    return true;
+  }
+  if (object.get("stores"))
+    return refuse("stores", "expected in backward entries only");
+  if (!map.map("groups", to.groups))
+    return false;
+  if (to.groups < 1 || to.groups > 3)
+    return refuse("groups", "expected 1 to 3");
+  if (to.turns && (to.groups < 2 || !to.rotated))
+    return refuse("turns", "expected beside 2 groups or 3, and rotated");
+  return true;
+}
 } // namespace act::tile
 
 llvm::Expected<ScheduleTable> ScheduleTable::parse(llvm::StringRef text) {
@@ -55,17 +99,45 @@ llvm::Expected<ScheduleTable> ScheduleTable::parse(llvm::StringRef text) {
   ScheduleTable table;
   json::Path::Root root("schedules");
   json::ObjectMapper map(*value, root);
-  if (!map || !map.map("products", table.products))
+  if (!map || !map.mapOptional("products", table.products) ||
+      !map.mapOptional("attention", table.attention))
     return root.getError();
+  if (const json::Object &object = *value->getAsObject();
+      !object.get("products") && !object.get("attention")) {
+    json::Path(root).report("expected products or attention");
+    return root.getError();
+  }
   return table;
+}
+
+/// The binary logarithm of the factor by which two sizes differ.
+static double apart(int64_t x, int64_t y) {
+  return std::abs(std::log2(double(x) / double(y)));
+}
+
+const AttentionSchedule *
+ScheduleTable::nearest(const AttentionSize &size) const {
+  const AttentionSchedule *best = nullptr;
+  std::pair<double, double> least;
+  for (const AttentionSchedule &s : attention) {
+    const std::pair<double, double> own{
+        apart(s.size.width, size.width) + apart(s.size.values, size.values),
+        apart(s.size.queries, size.queries) + apart(s.size.keys, size.keys) +
+            apart(s.size.heads, size.heads)};
+    if (s.size.backward != size.backward || s.size.causal != size.causal ||
+        own.first > 1)
+      continue;
+    if (!best || own < least) {
+      best = &s;
+      least = own;
+    }
+  }
+  return best;
 }
 
 const ProductSchedule *ScheduleTable::nearest(const ProductSize &size) const {
   const ProductSchedule *best = nullptr;
   std::pair<int64_t, double> least;
-  auto apart = [](int64_t x, int64_t y) {
-    return std::abs(std::log2(double(x) / double(y)));
-  };
   for (const ProductSchedule &s : products) {
     const double factor = apart(s.size.rows, size.rows) +
                           apart(s.size.columns, size.columns) +
@@ -108,6 +180,9 @@ act::tile::schedulesFor(const Target &target, llvm::StringRef file) {
   }
   auto table = ScheduleTable::parse(text);
   if (!table)
-    return table.takeError();
+    return llvm::createStringError(llvm::inconvertibleErrorCode(), "%s: %s",
+                                   file.empty() ? "the table"
+                                                : file.str().c_str(),
+                                   llvm::toString(table.takeError()).c_str());
   return &tables.try_emplace(name, std::move(*table)).first->second;
 }

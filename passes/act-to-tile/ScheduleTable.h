@@ -7,13 +7,28 @@
 //      "products": [
 //       {"rows": 4096, "columns": 2048, "sum": 8192, "beside": 1,
 //        "block": [128, 256], "groups": 2, "together": 16},
+//       ...],
+//      "attention": [
+//       {"kind": "forward", "width": 128, "values": 128, "causal": true,
+//        "queries": 4096, "keys": 4096, "heads": 64,
+//        "groups": 2, "stages": 2, "rotated": true, "turns": true},
+//       {"kind": "backward", "width": 128, "values": 128, "causal": true,
+//        "queries": 4096, "keys": 4096, "heads": 64,
+//        "stages": 2, "stores": true},
 //       ...]}
 //
-// An entry may also have a `cluster`, of 2, 4 or 8 programs that share copies.
+// Of products, `rows` x `columns` is the result, counted over all its other
+// dimensions, and `beside` what a thread reads next to the sum
+// (registersBeside). An entry may also have a `cluster`, of 2, 4 or 8 programs
+// that share copies.
 //
-// `rows` x `columns` is the result, counted over all its other dimensions, and
-// `beside` what a thread reads next to the sum (registersBeside). They say
-// nothing about the order of sums, which depends on shapes and the target only.
+// Of attention, `width` is a query's, `values` a value's, and `heads` counts
+// the heads of all sequences (backward those of keys). A forward entry has
+// `groups` of warps, with 64 queries each, and may be `persistent`; backward,
+// the order of sums decides how many keys a program has.
+//
+// No schedule says anything about the order of sums, which depends on shapes,
+// types and the target only (SumOrder.h).
 //
 // The tables of schedules/ are part of the compiler.
 #ifndef ACT_PASSES_ACTTOTILE_SCHEDULETABLE_H
@@ -38,6 +53,21 @@ struct ProductSchedule {
   int64_t cluster = 1;                         // programs that share copies
 };
 
+struct AttentionSize {
+  bool backward = false;
+  int64_t width = 1, values = 1;
+  /// Whether positions are compared, so that blocks may be hidden.
+  bool causal = false;
+  int64_t queries = 1, keys = 1, heads = 1;
+};
+
+struct AttentionSchedule {
+  AttentionSize size;
+  int64_t groups = 1; // of warps, 64 queries each; backward: not said
+  int64_t stages = 2;
+  bool rotated = false, turns = false, persistent = false, stores = false;
+};
+
 class ScheduleTable {
 public:
   static llvm::Expected<ScheduleTable> parse(llvm::StringRef json);
@@ -53,9 +83,14 @@ public:
   /// the sum, or else the next more that is listed, and the sizes differ by the
   /// smallest factor, all three multiplied. Null if that is more than 8.
   const ProductSchedule *nearest(const ProductSize &size) const;
+  /// The same for attention of this kind, with positions compared or not:
+  /// widths differ by the smallest factor, both multiplied, and then queries,
+  /// keys and heads do. Null if the widths' is more than 2.
+  const AttentionSchedule *nearest(const AttentionSize &size) const;
 
 private:
   std::vector<ProductSchedule> products;
+  std::vector<AttentionSchedule> attention;
 };
 
 /// The table in `file`, or the compiler's own for the target if the name is

@@ -289,9 +289,13 @@ int64_t Estimate::run() {
     moved = largest;
   else if (!whole && p && p->isWide)
     moved += largest;
-  if (grid.inGroups)
+  if (grid.inGroups) {
+    // What stays in the loop is copied for the next program meanwhile.
+    if (grid.persistent)
+      ring += std::exchange(held, 0);
     return grid.stages * (ring + nested + added) +
            std::max(held + moved, grid.besideRing);
+  }
   int64_t inLoop =
       held + (grid.stages > 1
                   ? grid.stages * ring + std::max(grid.stages * nested, moved)

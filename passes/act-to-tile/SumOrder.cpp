@@ -20,21 +20,7 @@ ArrayRef<BlockLimit> act::tile::blockLimits() {
   return limits;
 }
 
-namespace {
-/// What a kernel of products holds besides its blocks.
-struct ProductFacts {
-  int64_t products = 0; // sums of products, block by block
-  int64_t kept = 0;     // of these, the results
-  int64_t read = 0;     // tensors as large as they are that are read
-  bool draws = false, windowed = false;
-  bool operator==(const ProductFacts &o) const {
-    return std::tie(products, kept, read, draws, windowed) ==
-           std::tie(o.products, o.kept, o.read, o.draws, o.windowed);
-  }
-};
-} // namespace
-
-static ProductFacts factsOf(ValueRange results) {
+ProductFacts act::tile::factsOf(ValueRange results) {
   ProductFacts facts;
   llvm::SmallPtrSet<Operation *, 8> products;
   llvm::SmallPtrSet<Value, 2> read;
@@ -54,6 +40,8 @@ static ProductFacts factsOf(ValueRange results) {
       } else if (anyProductBehind(op.getResult(0))) {
         addRead(op);
         facts.draws |= drawsNumbers(op);
+        facts.compares |= !op.getBody()->getOps<linalg::IndexOp>().empty() &&
+                          !op.getBody()->getOps<arith::CmpIOp>().empty();
       }
       facts.windowed |= windowOf(op).has_value();
       return true;
@@ -142,34 +130,43 @@ static KernelGrid fitRegisters(KernelGrid grid, const ProductShape &p,
   return grid;
 }
 
+bool act::tile::haveRegisters(const KernelGrid &grid, const ProductShape &p,
+                              const ProductFacts &facts, int64_t added) {
+  const int64_t groups = grid.warps / ScheduleAttr::groupWarps,
+                inner = facts.products - facts.kept, step = grid.step,
+                columns = grid.blocks[p.columns],
+                scores = (inner + facts.read) * step / 2,
+                rounded = inner * step / 4,
+                part = added * step * columns /
+                       (2 * ScheduleAttr::groupRows * groups),
+                // What is left for addresses and rows, and for random numbers.
+      beside = facts.draws ? 88
+               : added     ? 16
+                           : 32;
+  const int64_t held =
+      facts.kept * columns / 2 +
+      (added ? std::max(scores + step / 4, rounded + part)
+             : scores + (grid.rotated ? rounded : rounded / 2));
+  const int64_t most = GroupRegisters(groups, added > 0).compute;
+  return held + beside <= (most ? most : 255);
+}
+
 /// The same for groups of warps, 64 rows each: the longest steps that two
 /// groups, or three, have registers and shared memory for, else one; nothing
-/// where there are none. A thread holds half of a row of each sum that is kept,
-/// and
-///
-/// - half of a row of scores, and the scores once more, rounded, while the next
-///   product reads them;
-/// - or, where a product is added to memory, half of a row of two products,
-///   the first one rounded as well, and then its part of that product: rows of
-///   steps and the same columns.
-///
-/// Sums that leave out numbers have no such instruction, and random numbers
-/// leave no registers for two products. A step that divides the sum, of
-/// `length` numbers, leaves no rest to treat apart, and may be a quarter
-/// shorter for it.
+/// where there are none. Sums that leave out numbers have no such instruction,
+/// and random numbers leave no registers for two products. A step that divides
+/// the sum, of `length` numbers, leaves no rest to treat apart, and may be a
+/// quarter shorter for it.
 static std::optional<KernelGrid>
 fitGroups(const KernelGrid &grid, const ProductShape &p, int64_t added,
           const ProductFacts &facts, int64_t length,
           llvm::function_ref<bool(const KernelGrid &)> fits) {
   constexpr int64_t group = ScheduleAttr::groupRows, panel = 64;
-  const int64_t inner = facts.products - facts.kept,
-                columns = grid.blocks[p.columns],
+  const int64_t columns = grid.blocks[p.columns],
                 mostGroups =
                     llvm::divideCeil(shapeOf(grid.root)[p.rows], group);
   if (facts.windowed || (facts.draws && added))
     return {};
-  // What is left for addresses and rows, and for random numbers.
-  const int64_t beside = facts.draws ? 88 : added ? 16 : 32;
   for (bool many : {true, false})
     for (int64_t step = 128; step >= 16; step -= 16)
       for (int64_t groups : {3, 2, 1}) {
@@ -180,22 +177,13 @@ fitGroups(const KernelGrid &grid, const ProductShape &p, int64_t added,
         if (added && (step % group || groups > 2 ||
                       (step < group * groups && columns % (panel * groups))))
           continue;
-        const int64_t most = GroupRegisters(groups, added > 0).compute;
-        int64_t scores = (inner + facts.read) * step / 2,
-                held =
-                    facts.kept * columns / 2 +
-                    (added
-                         ? std::max(scores + step / 4,
-                                    inner * step / 4 + added * step * columns /
-                                                           (2 * group * groups))
-                         : scores + inner * step / 4);
         KernelGrid g = grid;
         g.step = step;
         g.takeGroups(p.rows, groups);
         g.rotated = added == 0;
         // An H200 was 2 to 8 % faster with turns at heads of 64 and 128.
         g.turns = g.rotated && groups > 1 && columns <= 128;
-        if (held + beside > (most ? most : 255))
+        if (!haveRegisters(g, p, facts, added))
           continue;
         // A warp of its own waits for turns, if there is memory for its blocks.
         g.stores = added > 0;

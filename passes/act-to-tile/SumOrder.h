@@ -38,6 +38,34 @@ struct SumOrder {
   bool isOf(const KernelGrid &grid, int rows) const;
 };
 
+/// What a kernel of products holds besides its blocks.
+struct ProductFacts {
+  int64_t products = 0; // sums of products, block by block
+  int64_t kept = 0;     // of these, the results
+  int64_t read = 0;     // tensors as large as they are that are read
+  bool draws = false, windowed = false;
+  bool compares = false; // positions, as a causal mask does
+  bool operator==(const ProductFacts &o) const {
+    return std::tie(products, kept, read, draws, windowed, compares) ==
+           std::tie(o.products, o.kept, o.read, o.draws, o.windowed,
+                    o.compares);
+  }
+};
+ProductFacts factsOf(mlir::ValueRange results);
+
+/// Whether threads have registers for their part of the blocks of `grid`, which
+/// is in groups, where `added` products are added to memory. What a thread
+/// holds is half of a row of each sum that is kept, and
+///
+/// - half of a row of scores, and the scores once more, rounded, if the next
+///   product reads them under the next scores (`rotated`), or else half of
+///   them;
+/// - or, where a product is added to memory, half of a row of two products,
+///   the first one rounded as well, and then its part of that product: rows of
+///   steps and the same columns.
+bool haveRegisters(const KernelGrid &grid, const ProductShape &product,
+                   const ProductFacts &facts, int64_t added);
+
 /// The order of products that depend on each other, such as those of attention,
 /// and grids that have it, for nothing but them: the fastest first, the last
 /// one fits in shared memory, if any does. `grid` has the largest blocks, and

@@ -11,8 +11,10 @@
 //
 // A loop that goes on with such a sum, over other blocks of the same row, goes
 // on with the lanes' parts. So does a block of exponentials outside of loops:
-// it was the only iteration of one. The order of a softmax's sums then does not
-// depend on which blocks of a row are in which loop
+// it was the only iteration of one; and a sum that a condition leaves as it
+// was, as around a loop that may be empty, is exchanged behind both ways. The
+// order of a softmax's sums then does not depend on which blocks of a row are
+// in which loop
 // (--tile-split-masked-loops), and thus not on the rows of a program.
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
@@ -94,6 +96,11 @@ private:
       return true;
     if (auto loop = dyn_cast<scf::ForOp>(op))
       return (*this)(loop.getTiedLoopRegionIterArg(cast<OpResult>(v)));
+    if (auto either = dyn_cast<scf::IfOp>(op)) {
+      unsigned k = cast<OpResult>(v).getResultNumber();
+      return (*this)(either.thenYield().getOperand(k)) &&
+             (*this)(either.elseYield().getOperand(k));
+    }
     if (auto other = combined(op); other && other->first == lanes)
       return true;
     if (auto other = exchanged(v))
@@ -268,14 +275,54 @@ void exchangeAfter(LateSum &sum, Value begun) {
   eraseUnused(sum.before.getDefiningOp());
 }
 
+/// The same for a sum that one way adds to and the other one leaves.
+void exchangeAfter(scf::IfOp either) {
+  for (OpResult result : either.getResults()) {
+    OpOperand &then =
+                  either.thenYield()->getOpOperand(result.getResultNumber()),
+              &other =
+                  either.elseYield()->getOpOperand(result.getResultNumber());
+    SmallVector<Operation *> exchanges;
+    Value own = then.get();
+    while (auto lane = combined(own.getDefiningOp())) {
+      if (!isa<arith::AddFOp>(own.getDefiningOp()))
+        break;
+      exchanges.push_back(own.getDefiningOp());
+      own = lane->second;
+    }
+    Value left =
+        exchanges.empty() ? Value() : beginning(other.get(), exchanges);
+    if (!left)
+      continue;
+    then.set(own);
+    Operation *before = other.get().getDefiningOp();
+    other.set(left);
+    OpBuilder b(either->getContext());
+    b.setInsertionPointAfter(either);
+    exchange(b, result, exchanges);
+    eraseUnused(exchanges.front());
+    eraseUnused(before);
+  }
+}
+
+/// Loops and sums, each before what is in it; conditions after it.
+void collect(Region &region, SmallVectorImpl<Operation *> &ops) {
+  for (Operation &op : region.getOps()) {
+    if (isa<scf::ForOp, arith::AddFOp>(op))
+      ops.push_back(&op);
+    for (Region &inner : op.getRegions())
+      collect(inner, ops);
+    if (isa<scf::IfOp>(op) && op.getNumResults())
+      ops.push_back(&op);
+  }
+}
+
 struct SumLanesLast : act::tile::impl::SumLanesLastPassBase<SumLanesLast> {
   void runOnOperation() override {
     // In order: each goes on where the one before ended.
     SmallVector<Operation *> ops;
-    getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (isa<scf::ForOp, arith::AddFOp>(op))
-        ops.push_back(op);
-    });
+    for (Region &region : getOperation()->getRegions())
+      collect(region, ops);
     llvm::SmallPtrSet<Operation *, 32> done; // also what is erased
     for (Operation *op : ops) {
       if (auto loop = dyn_cast<scf::ForOp>(op)) {
@@ -288,6 +335,10 @@ struct SumLanesLast : act::tile::impl::SumLanesLastPassBase<SumLanesLast> {
       }
       if (done.contains(op))
         continue;
+      if (auto either = dyn_cast<scf::IfOp>(op)) {
+        exchangeAfter(either);
+        continue;
+      }
       for (unsigned i : {0u, 1u}) {
         auto sum = lateSum(cast<arith::AddFOp>(op), i);
         if (!sum || !isOfExponentials(sum->own))

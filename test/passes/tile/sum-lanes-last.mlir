@@ -167,4 +167,35 @@ gpu.module @kernels {
     llvm.store %z, %out : f32, !llvm.ptr<1>
     gpu.return
   }
+
+  // A loop that may be empty: the other way leaves what was summed before.
+  // CHECK-LABEL: gpu.func @maybe
+  // CHECK: %[[EITHER:.*]] = scf.if
+  // CHECK-NOT: nvvm.shfl.sync
+  // CHECK: } else {
+  // CHECK: }
+  // CHECK: nvvm.shfl.sync {{.*}}, %[[EITHER]],
+  // CHECK: llvm.store
+  gpu.func @maybe(%out: !llvm.ptr<1>, %x: f32, %some: i1) kernel attributes {known_block_size = array<i32: 32, 1, 1>, tile.grid = array<i64: 1, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %all = arith.constant -1 : i32
+    %one = arith.constant 1 : i32
+    %clamp = arith.constant 31 : i32
+    %zero = arith.constant 0.0 : f32
+    %sum = scf.if %some -> f32 {
+      %own = scf.for %i = %c0 to %c4 step %c1 iter_args(%l = %zero) -> f32 {
+        %s = nvvm.shfl.sync bfly %all, %x, %one, %clamp : f32 -> f32
+        %both = arith.addf %x, %s : f32
+        %next = arith.addf %l, %both : f32
+        scf.yield %next : f32
+      }
+      scf.yield %own : f32
+    } else {
+      scf.yield %zero : f32
+    }
+    llvm.store %sum, %out : f32, !llvm.ptr<1>
+    gpu.return
+  }
 }
