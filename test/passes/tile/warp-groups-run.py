@@ -176,16 +176,16 @@ CHAIN = """gpu.module @kernels {{
   }}
 }}
 """
-# For each of 2 heads and 8 blocks of queries, as in attention's gradient: s = q k^T + row; out = sum of s^T q, and s k, which is added to
+# For each of 2 heads and 4 blocks of queries, as in attention's gradient: s = q k^T + row; out = sum of s^T q, and s k, which is added to
 # memory. Loops in loops, a row beside the operands, sums side by side. With turns, programs add in order, and each head has memory of its own.
 GRADIENT = """gpu.module @kernels {{
-  gpu.func @gradient(%q: !tile.view<2x512x64xbf16>, %k: !tile.view<{keys}x64xbf16>, %r: !tile.view<2x512xf32>, %o: !tile.view<{keys}x64xf32>, %p: !tile.view<{heads}512x64xf32>{counters})
+  gpu.func @gradient(%q: !tile.view<2x256x64xbf16>, %k: !tile.view<{keys}x64xbf16>, %r: !tile.view<2x256xf32>, %o: !tile.view<{keys}x64xf32>, %p: !tile.view<{heads}256x64xf32>{counters})
       kernel attributes {{tile.grid = array<i64: {programs}, 1, 1>, tile.schedule = #tile.schedule<{schedule}>}} {{
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c2 = arith.constant 2 : index
     %c64 = arith.constant 64 : index
-    %end = arith.constant 512 : index
+    %end = arith.constant 256 : index
     %zero = arith.constant dense<0.0> : tensor<128x64xf32>
     %none = arith.constant dense<0.0> : tensor<64x128xf32>
     %part = arith.constant dense<0.0> : tensor<64x64xf32>
@@ -196,8 +196,8 @@ GRADIENT = """gpu.module @kernels {{
     %Kt = tile.trans %K : tensor<128x64xbf16>
     %all = scf.for %h = %c0 to %c2 step %c1 iter_args(%before = %zero) -> (tensor<128x64xf32>) {{
       %sum = scf.for %i = %c0 to %end step %c64 iter_args(%acc = %before) -> (tensor<128x64xf32>) {{
-        %Q = tile.load %q[%h, %i : 64, %c0 : 64] : !tile.view<2x512x64xbf16>
-        %row = tile.load %r[%h, %i : 64] : !tile.view<2x512xf32>
+        %Q = tile.load %q[%h, %i : 64, %c0 : 64] : !tile.view<2x256x64xbf16>
+        %row = tile.load %r[%h, %i : 64] : !tile.view<2x256xf32>
         %s = tile.dot %Q, %Kt, %none : tensor<64x64xbf16>, tensor<64x128xbf16> -> tensor<64x128xf32>
         %column = tile.expand_dims %row axis 1 : tensor<64xf32>
         %wide = tile.broadcast %column : tensor<64x1xf32> -> tensor<64x128xf32>
@@ -207,7 +207,7 @@ GRADIENT = """gpu.module @kernels {{
         %d = tile.dot %nt, %Q, %acc : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
         %own = tile.dot %n, %K, %part : tensor<64x128xbf16>, tensor<128x64xbf16> -> tensor<64x64xf32>
         {wait}
-        tile.atomic_add %own, %p[{head}%i : 64, %c0 : 64] : !tile.view<{heads}512x64xf32>
+        tile.atomic_add %own, %p[{head}%i : 64, %c0 : 64] : !tile.view<{heads}256x64xf32>
         {pass_on}
         scf.yield %d : tensor<128x64xf32>
       }}
@@ -335,18 +335,18 @@ def kernels():
                      "groups = 1, stages = 3, roles = {copy = 1, store = 1}"):
         programs = 4 if "persistent" in schedule else 2
         arrays = {x: rng.integers(-1, 2, shape).astype(np.float64)
-                  for x, shape in (("q", (2, 512, 64)), ("k", (128 * programs, 64)), ("r", (2, 512)))}
+                  for x, shape in (("q", (2, 256, 64)), ("k", (128 * programs, 64)), ("r", (2, 256)))}
         scores = arrays["q"] @ arrays["k"].T + arrays["r"][:, :, None]
-        yield gradient(f"gradient, {schedule}", schedule, arrays, scores, np.zeros((512, 64)), sum(scores) @ arrays["k"])
+        yield gradient(f"gradient, {schedule}", schedule, arrays, scores, np.zeros((256, 64)), sum(scores) @ arrays["k"])
     for schedule in ("groups = 2, stages = 2, roles = {copy = 3 at 24, store = 1, compute at 240}",
                      "groups = 1, stages = 3, roles = {copy = 1, store = 1}",
                      "groups = 2, stages = 2, roles = {copy = 4 at 24, compute at 240}"):
         # What other programs add differs so much in size that sums in another order are rounded otherwise.
         sizes = np.repeat([1, 2 ** 10, 1, 2 ** 10], 128)[:, None]
-        arrays = {"q": rng.integers(-1, 2, (2, 512, 64)).astype(np.float64), "k": rng.integers(-1, 2, (512, 64)) * sizes,
-                  "r": rng.integers(-1, 2, (2, 512)).astype(np.float64)}
+        arrays = {"q": rng.integers(-1, 2, (2, 256, 64)).astype(np.float64), "k": rng.integers(-1, 2, (512, 64)) * sizes,
+                  "r": rng.integers(-1, 2, (2, 256)).astype(np.float64)}
         scores = nearest(arrays["q"] @ arrays["k"].T + arrays["r"][:, :, None])
-        before = rng.integers(-50, 51, (2, 512, 64)).astype(np.float32)
+        before = rng.integers(-50, 51, (2, 256, 64)).astype(np.float32)
         after = before
         for first in range(0, 512, 128):
             after = after + (scores[..., first:first + 128] @ arrays["k"][first:first + 128]).astype(np.float32)
@@ -364,10 +364,10 @@ def gradient(name, schedule, arrays, scores, before, after, turns=False):
     fields = dict.fromkeys(("counters", "heads", "head", "wait", "pass_on"), "")
     number, counters = "tile.program_id x", ()
     if turns:
-        fields = {"counters": ", %turns: !tile.view<2x512xi32>, %tickets: !tile.view<1xi32>", "heads": "2x", "head": "%h, ",
-                  "wait": "tile.wait_turn %turns[%h, %i], %x : !tile.view<2x512xi32>",
-                  "pass_on": "tile.pass_turn %turns[%h, %i] : !tile.view<2x512xi32>"}
-        number, counters = "tile.ticket %tickets[%c0] : !tile.view<1xi32>", ((2, 512), (1,))
+        fields = {"counters": ", %turns: !tile.view<2x256xi32>, %tickets: !tile.view<1xi32>", "heads": "2x", "head": "%h, ",
+                  "wait": "tile.wait_turn %turns[%h, %i], %x : !tile.view<2x256xi32>",
+                  "pass_on": "tile.pass_turn %turns[%h, %i] : !tile.view<2x256xi32>"}
+        number, counters = "tile.ticket %tickets[%c0] : !tile.view<1xi32>", ((2, 256), (1,))
     source = GRADIENT.format(schedule=schedule, keys=keys, programs=keys // 128, number=number, **fields)
     want = sum(s.T @ q for s, q in zip(scores, arrays["q"]))
     return Kernel(name, source, arrays, {"q": "bf16", "k": "bf16", "r": "f32"}, want.astype(np.float32), "f32", before=before,
