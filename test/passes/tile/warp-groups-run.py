@@ -176,10 +176,10 @@ CHAIN = """gpu.module @kernels {{
   }}
 }}
 """
-# For each of 2 heads and 4 blocks of queries, as in attention's gradient: s = q k^T + row; out = sum of s^T q, and s k, which is added to
+# For each of 2 heads and 4 blocks of queries, as in attention's gradient: s = q k^T + row of the program; out = sum of s^T q, and s k, which is added to
 # memory. Loops in loops, a row beside the operands, sums side by side. With turns, programs add in order, and each head has memory of its own.
 GRADIENT = """gpu.module @kernels {{
-  gpu.func @gradient(%q: !tile.view<2x256x64xbf16>, %k: !tile.view<{keys}x64xbf16>, %r: !tile.view<2x256xf32>, %o: !tile.view<{keys}x64xf32>, %p: !tile.view<{heads}256x64xf32>{counters})
+  gpu.func @gradient(%q: !tile.view<2x256x64xbf16>, %k: !tile.view<{keys}x64xbf16>, %r: !tile.view<{programs}x256xf32>, %o: !tile.view<{keys}x64xf32>, %p: !tile.view<{heads}256x64xf32>{counters})
       kernel attributes {{tile.grid = array<i64: {programs}, 1, 1>, tile.schedule = #tile.schedule<{schedule}>}} {{
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -197,7 +197,7 @@ GRADIENT = """gpu.module @kernels {{
     %all = scf.for %h = %c0 to %c2 step %c1 iter_args(%before = %zero) -> (tensor<128x64xf32>) {{
       %sum = scf.for %i = %c0 to %end step %c64 iter_args(%acc = %before) -> (tensor<128x64xf32>) {{
         %Q = tile.load %q[%h, %i : 64, %c0 : 64] : !tile.view<2x256x64xbf16>
-        %row = tile.load %r[%h, %i : 64] : !tile.view<2x256xf32>
+        %row = tile.load %r[%x, %i : 64] : !tile.view<{programs}x256xf32>
         %s = tile.dot %Q, %Kt, %none : tensor<64x64xbf16>, tensor<64x128xbf16> -> tensor<64x128xf32>
         %column = tile.expand_dims %row axis 1 : tensor<64xf32>
         %wide = tile.broadcast %column : tensor<64x1xf32> -> tensor<64x128xf32>
@@ -335,8 +335,8 @@ def kernels():
                      "groups = 1, stages = 3, roles = {copy = 1, store = 1}"):
         programs = 4 if "persistent" in schedule else 2
         arrays = {x: rng.integers(-1, 2, shape).astype(np.float64)
-                  for x, shape in (("q", (2, 256, 64)), ("k", (128 * programs, 64)), ("r", (2, 256)))}
-        scores = arrays["q"] @ arrays["k"].T + arrays["r"][:, :, None]
+                  for x, shape in (("q", (2, 256, 64)), ("k", (128 * programs, 64)), ("r", (programs, 256)))}
+        scores = arrays["q"] @ arrays["k"].T + np.repeat(arrays["r"], 128, axis=0).T
         yield gradient(f"gradient, {schedule}", schedule, arrays, scores, np.zeros((256, 64)), sum(scores) @ arrays["k"])
     for schedule in ("groups = 2, stages = 2, roles = {copy = 3 at 24, store = 1, compute at 240}",
                      "groups = 1, stages = 3, roles = {copy = 1, store = 1}",
@@ -344,8 +344,8 @@ def kernels():
         # What other programs add differs so much in size that sums in another order are rounded otherwise.
         sizes = np.repeat([1, 2 ** 10, 1, 2 ** 10], 128)[:, None]
         arrays = {"q": rng.integers(-1, 2, (2, 256, 64)).astype(np.float64), "k": rng.integers(-1, 2, (512, 64)) * sizes,
-                  "r": rng.integers(-1, 2, (2, 256)).astype(np.float64)}
-        scores = nearest(arrays["q"] @ arrays["k"].T + arrays["r"][:, :, None])
+                  "r": rng.integers(-1, 2, (4, 256)).astype(np.float64)}
+        scores = nearest(arrays["q"] @ arrays["k"].T + np.repeat(arrays["r"], 128, axis=0).T)
         before = rng.integers(-50, 51, (2, 256, 64)).astype(np.float32)
         after = before
         for first in range(0, 512, 128):
