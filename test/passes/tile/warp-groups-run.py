@@ -73,9 +73,9 @@ PRODUCTS = [
     Product("cluster, by n", PAIRS, b_transposed=True, element="f16", multicast=True),
     Product("cluster, 96 columns, a by k", PAIRS, n=96, a_transposed=True, multicast=True),
     Product("cluster, one stage", "groups = 2, stages = 1, cluster = 2, roles = {copy = 1}", multicast=True),
-    Product("cluster of 4", PAIRS.replace("= 2, roles", "= 4, roles"), size=(500, 264, 200), multicast=True),
-    Product("cluster, a in common", PAIRS.replace("cluster", "raster = 2x2, cluster"), size=(200, 500, 200), multicast=True),
-    Product("cluster, a by k in common", PAIRS.replace("cluster", "raster = 4x2, cluster"), size=(200, 500, 200),
+    Product("cluster of 4", PAIRS.replace("= 2, roles", "= 4, roles"), size=(500, 264, 344), multicast=True),
+    Product("cluster, a in common", PAIRS.replace("cluster", "raster = 2x2, cluster"), size=(200, 500, 344), multicast=True),
+    Product("cluster, a by k in common", PAIRS.replace("cluster", "raster = 4x2, cluster"), size=(200, 500, 344),
             a_transposed=True, b_transposed=True, multicast=True),
     Product("cluster, persistent", PAIRS.replace("cluster", "persistent, cluster"), size=(500, 264, 344), multicast=True),
     Product("cluster, persistent, a in common", PAIRS.replace("cluster", "raster = 2x2, persistent, cluster"), n=96,
@@ -272,6 +272,10 @@ class Kernel:
     before: np.ndarray = None  # a second result, f32, which the kernel adds to,
     after: np.ndarray = None
     counters: tuple = ()  # shapes of i32, zero before each launch
+
+    @property
+    def takes_turns(self):
+        return bool(self.counters)
     multicast: bool = False
 
     def arguments(self, folder):
