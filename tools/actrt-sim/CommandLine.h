@@ -40,8 +40,8 @@ struct CommandLine {
 };
 
 /// Adds the options shared by all tools that simulate a launch: --arg, --seed,
-/// --draw, --max-instructions, --threads, --checks, --strict, --ordered-sums, --benign,
-/// --json.
+/// --draw, --max-instructions, --threads, --checks, --strict, --ordered-sums,
+/// --benign, --json.
 void addLaunchOptions(CLI::App &app, CommandLine &line);
 
 /// Runs the kernel of the PTX in the file.
