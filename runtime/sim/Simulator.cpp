@@ -245,6 +245,7 @@ Result<std::shared_ptr<Launch>> Simulator::begin(const LoadedModule &module,
   grid.sharedBytes = shared;
   grid.checks = options.checks;
   grid.passesUndefined = !options.strict;
+  grid.orderedSums = options.orderedSums;
   // Parameters are aligned as tensor maps require.
   std::vector<std::byte> &block = grid.parameterBlock;
   block.resize(request.parameters.size() + 128);

@@ -163,6 +163,28 @@ AGAIN:
   EXPECT_EQ(runFile("k.ptx", launch + "--benign=error"), 2);
 }
 
+// Two blocks add to one float, in any order; integers have the same sum in any.
+TEST_F(ActrtSim, OrderedSums) {
+  for (auto [type, one, code] :
+       {std::tuple{"f32", "0f3F800000", 2}, {"u32", "1", 0}}) {
+    std::ofstream(folder + "k.ptx") << R"(.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 a) {
+  .reg .b64 %rd1;
+  ld.param.u64 %rd1, [a];
+  red.relaxed.gpu.global.add.)" << type
+                                    << " [%rd1], " << one << R"(;
+  ret;
+})";
+    const uint32_t zero = 0;
+    ASSERT_TRUE(npy::write(folder + "x.npy", "u4", {1}, &zero));
+    const std::string launch = "--grid 2 --arg inout:x.npy ";
+    EXPECT_EQ(runFile("k.ptx", launch), 0) << err;
+    EXPECT_EQ(runFile("k.ptx", launch + "--ordered-sums"), code) << err;
+  }
+}
+
 // PTX as LLVM writes it for its oldest targets; and an assertion's words, which
 // are CUDA's, of each thread.
 TEST_F(ActrtSim, OldTargetsAndAssertions) {

@@ -36,11 +36,12 @@ struct CommandLine {
   uint32_t threads = 0;
   std::vector<std::string> arguments;
   std::string checks = "all", draw = "all", benign = "tell";
-  bool cooperative = false, json = false, strict = false;
+  bool cooperative = false, json = false, strict = false, orderedSums = false;
 };
 
 /// Adds the options shared by all tools that simulate a launch: --arg, --seed,
-/// --draw, --max-instructions, --threads, --checks, --strict, --benign, --json.
+/// --draw, --max-instructions, --threads, --checks, --strict, --ordered-sums,
+/// --benign, --json.
 void addLaunchOptions(CLI::App &app, CommandLine &line);
 
 /// Runs the kernel of the PTX in the file.

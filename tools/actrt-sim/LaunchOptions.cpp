@@ -32,6 +32,9 @@ void act::simtool::addLaunchOptions(CLI::App &app, CommandLine &o) {
   app.add_flag("--strict", o.strict,
                "report uninitialised memory when it is read and undefined "
                "values when they are stored (default: when they are used)");
+  app.add_flag("--ordered-sums", o.orderedSums,
+               "additions of floats to one place are a race unless something "
+               "orders them");
   app.add_option("--benign", o.benign,
                  "benign findings: tell prints them, error also exits with 2")
       ->check(CLI::IsMember({"tell", "error"}))

@@ -265,6 +265,7 @@ int simtool::run(const CommandLine &o, std::string_view ptx,
   Options options;
   options.checks = o.checks != "none";
   options.strict = o.strict;
+  options.orderedSums = o.orderedSums;
   options.seed = o.seed;
   options.drawsRounding = o.draw == "all";
   options.maximumInstructions = o.maximumInstructions;

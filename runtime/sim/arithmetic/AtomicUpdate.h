@@ -29,6 +29,13 @@ struct AtomicUpdate {
   /// The new value of a word that holds `old`. cas stores `c` if it finds `b`.
   /// Words are in the low bits.
   uint64_t operator()(uint64_t old, uint64_t b, uint64_t c = 0) const;
+  /// Whether it adds floats: their sum depends on the order.
+  bool isFloatSum() const {
+    using ptx::Type;
+    return op == AtomicOp::Add &&
+           (type == Type::F16 || type == Type::F16x2 || type == Type::BF16 ||
+            type == Type::BF16x2 || type == Type::F32 || type == Type::F64);
+  }
 };
 
 } // namespace act::runtime::sim

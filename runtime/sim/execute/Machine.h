@@ -450,6 +450,7 @@ public:
   bool checks = true, explicitCluster = false;
   /// Loads and stores propagate undefined values; if false, they report them.
   bool passesUndefined = true;
+  bool orderedSums = false; // Options
   /// Its CTAs need not be co-resident, and some have loops that wait for others
   /// (CtaOrder.h).
   bool watchesOrder = false;
@@ -632,6 +633,12 @@ struct Context {
   Manner passing(Manner manner) const {
     manner.passes = grid.passesUndefined;
     return manner;
+  }
+  /// The same for an update of memory in one step.
+  Manner updating(Manner manner, bool isFloatSum) const {
+    manner.read = manner.write = true;
+    manner.strong = !(isFloatSum && grid.orderedSums);
+    return passing(manner);
   }
   /// Checks an access that the lane makes now, and records it under the lane's
   /// own epoch or under `self`. Returns Conflict::undefined.

@@ -187,7 +187,8 @@ void storeOrdered(Context &c, const Instruction &at, unsigned lane,
 void updateOrdered(Context &c, const Instruction &at, unsigned lane,
                    const Context::Target &where, uint64_t address,
                    unsigned bytes, Order order, Scope scope,
-                   const std::function<bool(std::byte *)> &change, bool looks) {
+                   const std::function<bool(std::byte *)> &change, bool looks,
+                   bool isFloatSum) {
   auto &table = c.grid.underway->releasesAt(keyOf(c, where, address));
   std::lock_guard lock(table.mutex);
   // It does not count as a poll (CtaOrder.h): a loop of updates retries with
@@ -198,7 +199,7 @@ void updateOrdered(Context &c, const Instruction &at, unsigned lane,
     if (it != table.words.end())
       take(c, lane, it->second, order, scope);
     c.judge(at, lane, where, address, bytes,
-            c.passing({true, true, true, scope}));
+            c.updating({true, true, true, scope}, isFloatSum));
   }
   std::memcpy(word, where.data, std::min<size_t>(bytes, sizeof word));
   hear(c, table, address);

@@ -41,7 +41,7 @@ void updateOrdered(Context &c, const Instruction &at, unsigned lane,
                    const Context::Target &where, uint64_t address,
                    unsigned bytes, Order order, Scope scope,
                    const std::function<bool(std::byte *)> &change,
-                   bool looks = false);
+                   bool looks = false, bool isFloatSum = false);
 /// fence.order.scope for the active lanes; .sc is an AcquireRelease here.
 /// `reach`: the memory to which a .sync_restrict limits it.
 void fence(Context &c, Order order, Scope scope, Reach reach = Reach::All);

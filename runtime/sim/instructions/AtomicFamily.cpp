@@ -151,7 +151,7 @@ Step atomic(Context &c, const Instruction &i) {
             }
             return changed;
           },
-          t.count == 1 && looks(t, lane64(sources[0], lane)));
+          t.count == 1 && looks(t, lane64(sources[0], lane)), t.isFloatSum());
     sectors.add(where, addresses[lane], total);
     for (unsigned k = 0; k < t.count; ++k) {
       unsigned bytes = std::max(2u, t.bytes);

@@ -266,9 +266,8 @@ void copyBytes(Context &c, const Instruction &i, unsigned lane, const Bulk &t,
   reads.read = reads.async = writes.write = writes.async = true;
   reads = c.passing(reads);
   if (t.reduction) {
-    writes.read = writes.strong = true;
     writes.scope = Scope::Gpu;
-    writes = c.passing(writes);
+    writes = c.updating(writes, t.reduction->isFloatSum());
   }
   const unsigned adds = t.reduction ? t.reduction->bytes : 0;
   bool undefined = false;

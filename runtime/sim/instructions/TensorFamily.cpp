@@ -314,9 +314,8 @@ void copyBox(Context &c, const Instruction &i, unsigned lane, const BoxCopy &t,
             FindingKind::InvalidOperation, i, lane, mapAddress,
             "reduces elements of a type that does not support this reduction");
       op->reduction = how;
-      writes.read = writes.strong = true;
       writes.scope = Scope::Gpu;
-      writes = c.passing(writes);
+      writes = c.updating(writes, how.isFloatSum());
     }
     bool undefined = false;
     Epoch reader = groupReader(c, lane);

@@ -21,6 +21,9 @@ struct Options {
   /// its use is a finding: as an address, in control flow, at a barrier, by the
   /// host.
   bool strict = false;
+  /// Whether additions of floats to the same place race unless something orders
+  /// them: if not, the last bits of the sum may differ between runs.
+  bool orderedSums = false;
   /// Draws the order of warps and CTAs and the times of asynchronous
   /// operations. With `drawsRounding` it also draws the errors of approximate
   /// functions and how tensor cores sum. 0: everything as early as possible, in

@@ -24,7 +24,7 @@ class Flow:
         starts = {s.start: i for i, s in enumerate(self.all)}
         labels, waiting = {}, []
         begin, end = mutate.body_of(text, entry)
-        for m in re.finditer(r"^\s*(?:\{ \.reg \.pred %over; )?([\w$]+):|[^;{}\n]+;", text[begin:end], re.M):
+        for m in re.finditer(r"^\s*(?:\{ (?:\.reg \.\w+ %\w+; )+)?([\w$]+):|[^;{}\n]+;", text[begin:end], re.M):
             if m.group(1):
                 waiting.append((m.group(1), begin + m.end()))
         ordered = sorted(starts)
@@ -138,6 +138,14 @@ class Flow:
         parts = mutate.split(s.operands) if s and s.opcode == "add.s64" else []
         return int(parts[2]) if parts and parts[2].isdigit() else None
 
+    def place(self, i):
+        """base() of the mbarrier of an instruction; of the same one in another block of the cluster, if mapa is before it."""
+        operand = next(o for o in mutate.split(self.all[i].operands)[::-1] if o.startswith("["))
+        last = self.all[i - 1]
+        if last.opcode.startswith("mapa.") and mutate.results(last) == mutate.registers([operand]):
+            operand = mutate.split(last.operands)[1]
+        return self.base(operand)
+
 
 class Kind(collections.namedtuple("Kind", "commits waits copies")):
     """Groups of bulk copies, or of products."""
@@ -232,10 +240,10 @@ def commit_before_copy(flow, i):
 
 
 def whole_barrier(s):
-    return s.opcode.startswith(("bar.warp.sync", "bar.sync"))
+    return s.opcode.startswith(("bar.warp.sync", "bar.sync", "barrier.cluster."))
 
 
-NO_WORK = re.compile(r"\.reg|mov|add|sub|mul|mad|shl|shr|and|or|xor|bfe|cvt|selp|setp|min|max|neg|bra|ret|ld\.param|shfl|setmaxnreg|"
+NO_WORK = re.compile(r"\.reg|mov|add|sub|mul|mad|shl|shr|and|or|xor|bfe|cvt|selp|setp|min|max|neg|bra|ret|ld\.param|mapa|shfl|setmaxnreg|"
                      r"ex2|div|fma|abs|not|bar\.|wgmma\.(fence|commit)|cp\.async\.bulk\.commit")
 
 
@@ -308,17 +316,17 @@ def fence_of_registers(flow, i):
 
 def fence_of_inits(flow, i):
     """A fence.mbarrier_init that goes before the last init, of an mbarrier that no copy signals: threads arrive and
-    wait there, and these the barrier behind the fence orders."""
+    wait there, and these the barrier behind the fence orders. That of a cluster orders those of all its blocks: it
+    releases and acquires."""
     if not flow.all[i].opcode.startswith("fence.mbarrier_init"):
         return None
     last = next(s for s in reversed(flow.all[:i]) if mutate.is_access(s))
-    users = [s for s in flow.all if s.opcode.startswith(("mbarrier.arrive", "mbarrier.try_wait"))]
-    signals = [s for s in flow.all if s.opcode.startswith("cp.async.bulk") and "mbarrier" in s.opcode]
-
-    def place(s):
-        return flow.base(next(o for o in mutate.split(s.operands)[::-1] if o.startswith("[")))
-    signalled = [place(s) for s in signals]
-    bases = signalled + [place(s) for s in users]
+    if any(s.opcode.startswith("barrier.cluster.arrive.relaxed") for s in flow.all):
+        return None
+    users = [j for j, s in enumerate(flow.all) if s.opcode.startswith(("mbarrier.arrive", "mbarrier.try_wait"))]
+    signals = [j for j, s in enumerate(flow.all) if s.opcode.startswith("cp.async.bulk") and "mbarrier" in s.opcode]
+    signalled = [flow.place(j) for j in signals]
+    bases = signalled + [flow.place(j) for j in users]
     if None in bases or not last.opcode.startswith("mbarrier.init"):
         return None
     of_last = flow.base(mutate.split(last.operands)[0])
@@ -328,14 +336,14 @@ def fence_of_inits(flow, i):
 
 
 def last_arrival(flow, i):
-    """An arrival that is each thread's last at this ring. Without it the phase that it counts for never ends, so who
+    """An arrival that is each thread's last at this ring, deleted or relaxed. Without it the phase that it counts for never ends, so who
     waits for that phase hangs in every order; nobody does, if the mutant ends."""
     s = flow.all[i]
-    if not s.opcode.startswith("mbarrier.arrive.shared"):
+    if not s.opcode.startswith(("mbarrier.arrive.shared", "mbarrier.arrive.release.cluster")):
         return None
-    ring = flow.base(s.operands)
-    later = [flow.all[j] for j in flow.walk(i, False, lambda s: False)[0] if flow.all[j].opcode.startswith("mbarrier.arrive")]
-    if ring is not None and all(flow.base(mutate.split(o.operands)[1]) not in (ring, None) for o in later):
+    ring = flow.place(i)
+    later = [j for j in flow.walk(i, False, lambda s: False)[0] if flow.all[j].opcode.startswith("mbarrier.arrive")]
+    if ring is not None and all(flow.place(j) not in (ring, None) for j in later):
         return "nobody waits for the last phases of its ring"
 
 
@@ -353,6 +361,7 @@ def other_barrier(flow, i):
 
 RULES = {
     ("delete sync", ""): (needless_wait, needless_commit, warp_barrier, fence_of_registers, last_arrival),
+    ("semantics", ""): (last_arrival,),
     ("wait N+1", ""): (needless_wait,),
     ("move", ""): (warp_barrier, fence_of_registers),
     ("move", "^"): (commit_before_copy, fence_of_inits, warp_barrier),

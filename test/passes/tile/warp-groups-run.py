@@ -73,9 +73,9 @@ PRODUCTS = [
     Product("cluster, by n", PAIRS, b_transposed=True, element="f16", multicast=True),
     Product("cluster, 96 columns, a by k", PAIRS, n=96, a_transposed=True, multicast=True),
     Product("cluster, one stage", "groups = 2, stages = 1, cluster = 2, roles = {copy = 1}", multicast=True),
-    Product("cluster of 4", PAIRS.replace("= 2, roles", "= 4, roles"), size=(500, 264, 200), multicast=True),
-    Product("cluster, a in common", PAIRS.replace("cluster", "raster = 2x2, cluster"), size=(200, 500, 200), multicast=True),
-    Product("cluster, a by k in common", PAIRS.replace("cluster", "raster = 4x2, cluster"), size=(200, 500, 200),
+    Product("cluster of 4", PAIRS.replace("= 2, roles", "= 4, roles"), size=(500, 264, 344), multicast=True),
+    Product("cluster, a in common", PAIRS.replace("cluster", "raster = 2x2, cluster"), size=(200, 500, 344), multicast=True),
+    Product("cluster, a by k in common", PAIRS.replace("cluster", "raster = 4x2, cluster"), size=(200, 500, 344),
             a_transposed=True, b_transposed=True, multicast=True),
     Product("cluster, persistent", PAIRS.replace("cluster", "persistent, cluster"), size=(500, 264, 344), multicast=True),
     Product("cluster, persistent, a in common", PAIRS.replace("cluster", "raster = 2x2, persistent, cluster"), n=96,
@@ -176,28 +176,28 @@ CHAIN = """gpu.module @kernels {{
   }}
 }}
 """
-# For each of 2 heads and 8 blocks of queries, as in attention's gradient: s = q k^T + row; out = sum of s^T q, and s k, which is added to
-# memory. Loops in loops, a row beside the operands, sums side by side.
+# For each of 2 heads and 4 blocks of queries, as in attention's gradient: s = q k^T + row of the program; out = sum of s^T q, and s k, which is added to
+# memory. Loops in loops, a row beside the operands, sums side by side. With turns, programs add in order, and each head has memory of its own.
 GRADIENT = """gpu.module @kernels {{
-  gpu.func @gradient(%q: !tile.view<2x512x64xbf16>, %k: !tile.view<256x64xbf16>, %r: !tile.view<2x512xf32>, %o: !tile.view<256x64xf32>, %p: !tile.view<512x64xf32>)
-      kernel attributes {{tile.grid = array<i64: 2, 1, 1>, tile.schedule = #tile.schedule<{schedule}>}} {{
+  gpu.func @gradient(%q: !tile.view<2x256x64xbf16>, %k: !tile.view<{keys}x64xbf16>, %r: !tile.view<{programs}x256xf32>, %o: !tile.view<{keys}x64xf32>, %p: !tile.view<{heads}256x64xf32>{counters})
+      kernel attributes {{tile.grid = array<i64: {programs}, 1, 1>, tile.schedule = #tile.schedule<{schedule}>}} {{
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c2 = arith.constant 2 : index
     %c64 = arith.constant 64 : index
-    %end = arith.constant 512 : index
+    %end = arith.constant 256 : index
     %zero = arith.constant dense<0.0> : tensor<128x64xf32>
     %none = arith.constant dense<0.0> : tensor<64x128xf32>
     %part = arith.constant dense<0.0> : tensor<64x64xf32>
     %c128 = arith.constant 128 : index
-    %x = tile.program_id x
+    %x = {number}
     %first = arith.muli %x, %c128 : index
-    %K = tile.load %k[%first : 128, %c0 : 64] : !tile.view<256x64xbf16>
+    %K = tile.load %k[%first : 128, %c0 : 64] : !tile.view<{keys}x64xbf16>
     %Kt = tile.trans %K : tensor<128x64xbf16>
     %all = scf.for %h = %c0 to %c2 step %c1 iter_args(%before = %zero) -> (tensor<128x64xf32>) {{
       %sum = scf.for %i = %c0 to %end step %c64 iter_args(%acc = %before) -> (tensor<128x64xf32>) {{
-        %Q = tile.load %q[%h, %i : 64, %c0 : 64] : !tile.view<2x512x64xbf16>
-        %row = tile.load %r[%h, %i : 64] : !tile.view<2x512xf32>
+        %Q = tile.load %q[%h, %i : 64, %c0 : 64] : !tile.view<2x256x64xbf16>
+        %row = tile.load %r[%x, %i : 64] : !tile.view<{programs}x256xf32>
         %s = tile.dot %Q, %Kt, %none : tensor<64x64xbf16>, tensor<64x128xbf16> -> tensor<64x128xf32>
         %column = tile.expand_dims %row axis 1 : tensor<64xf32>
         %wide = tile.broadcast %column : tensor<64x1xf32> -> tensor<64x128xf32>
@@ -206,12 +206,14 @@ GRADIENT = """gpu.module @kernels {{
         %nt = tile.trans %n : tensor<64x128xbf16>
         %d = tile.dot %nt, %Q, %acc : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
         %own = tile.dot %n, %K, %part : tensor<64x128xbf16>, tensor<128x64xbf16> -> tensor<64x64xf32>
-        tile.atomic_add %own, %p[%i : 64, %c0 : 64] : !tile.view<512x64xf32>
+        {wait}
+        tile.atomic_add %own, %p[{head}%i : 64, %c0 : 64] : !tile.view<{heads}256x64xf32>
+        {pass_on}
         scf.yield %d : tensor<128x64xf32>
       }}
       scf.yield %sum : tensor<128x64xf32>
     }}
-    tile.store %all, %o[%first : 128, %c0 : 64] : !tile.view<256x64xf32>
+    tile.store %all, %o[%first : 128, %c0 : 64] : !tile.view<{keys}x64xf32>
     gpu.return
   }}
 }}
@@ -267,7 +269,13 @@ class Kernel:
     want: np.ndarray
     element: str  # of the result
     wgmma: bool = True
-    added: np.ndarray = None  # what is added to a second result, f32
+    before: np.ndarray = None  # a second result, f32, which the kernel adds to,
+    after: np.ndarray = None
+    counters: tuple = ()  # shapes of i32, zero before each launch
+
+    @property
+    def takes_turns(self):
+        return bool(self.counters)
     multicast: bool = False
 
     def arguments(self, folder):
@@ -277,19 +285,21 @@ class Kernel:
             np.save(folder / f"{x}.npy", bits(array, self.elements[x]))
             args.append(f"in:{folder / x}.npy")
         args.append(f"out:{self.element}[{self.want.shape[0]},{self.want.shape[1]}]:{folder / 'out.npy'}")
-        if self.added is not None:
+        if self.before is not None:
             args.append(f"inout:{folder / 'added.npy'}")
-        return args
+        return args + [f"inout:{folder / f'counter{i}.npy'}" for i in range(len(self.counters))]
 
     def prepare(self, folder):
         (folder / "out.npy").unlink(missing_ok=True)
-        if self.added is not None:
-            np.save(folder / "added.npy", np.zeros(self.added.shape, np.float32))
+        if self.before is not None:
+            np.save(folder / "added.npy", self.before.astype(np.float32))
+        for i, shape in enumerate(self.counters):
+            np.save(folder / f"counter{i}.npy", np.zeros(shape, np.int32))
 
     def is_right(self, folder):
         out = folder / "out.npy"
         return out.exists() and np.array_equal(numbers(np.load(out), self.element), self.want) and (
-            self.added is None or np.array_equal(np.load(folder / "added.npy"), self.added))
+            self.before is None or np.array_equal(np.load(folder / "added.npy"), self.after))
 
 
 def kernels():
@@ -328,12 +338,45 @@ def kernels():
                      "groups = 2, stages = 2, roles = {copy = 3 at 24, store = 1, compute at 240}",
                      "groups = 2, stages = 1, persistent, roles = {copy = 3 at 24, store = 1, compute at 240}",
                      "groups = 1, stages = 3, roles = {copy = 1, store = 1}"):
+        programs = 4 if "persistent" in schedule else 2
         arrays = {x: rng.integers(-1, 2, shape).astype(np.float64)
-                  for x, shape in (("q", (2, 512, 64)), ("k", (256, 64)), ("r", (2, 512)))}
-        scores = arrays["q"] @ arrays["k"].T + arrays["r"][:, :, None]
-        want = sum(s.T @ q for s, q in zip(scores, arrays["q"]))
-        yield Kernel(f"gradient, {schedule}", GRADIENT.format(schedule=schedule), arrays,
-                     {"q": "bf16", "k": "bf16", "r": "f32"}, want.astype(np.float32), "f32", added=sum(scores) @ arrays["k"])
+                  for x, shape in (("q", (2, 256, 64)), ("k", (128 * programs, 64)), ("r", (programs, 256)))}
+        scores = arrays["q"] @ arrays["k"].T + np.repeat(arrays["r"], 128, axis=0).T
+        yield gradient(f"gradient, {schedule}", schedule, arrays, scores, np.zeros((256, 64)), sum(scores) @ arrays["k"])
+    for schedule in ("groups = 2, stages = 2, roles = {copy = 3 at 24, store = 1, compute at 240}",
+                     "groups = 1, stages = 3, roles = {copy = 1, store = 1}",
+                     "groups = 2, stages = 2, roles = {copy = 4 at 24, compute at 240}"):
+        # What other programs add differs so much in size that sums in another order are rounded otherwise.
+        sizes = np.repeat([1, 2 ** 10, 1, 2 ** 10], 128)[:, None]
+        arrays = {"q": rng.integers(-1, 2, (2, 256, 64)).astype(np.float64), "k": rng.integers(-1, 2, (512, 64)) * sizes,
+                  "r": rng.integers(-1, 2, (4, 256)).astype(np.float64)}
+        scores = nearest(arrays["q"] @ arrays["k"].T + np.repeat(arrays["r"], 128, axis=0).T)
+        before = rng.integers(-50, 51, (2, 256, 64)).astype(np.float32)
+        after = before
+        for first in range(0, 512, 128):
+            after = after + (scores[..., first:first + 128] @ arrays["k"][first:first + 128]).astype(np.float32)
+        yield gradient(f"gradient in turns, {schedule}", schedule, arrays, scores, before, after, turns=True)
+
+
+def nearest(x):
+    """Numbers of f32 as bf16 has them."""
+    raw = x.astype(np.float32).view(np.uint32)
+    return ((raw + 0x7fff + (raw >> 16 & 1)) & 0xffff0000).view(np.float32).astype(np.float64)
+
+
+def gradient(name, schedule, arrays, scores, before, after, turns=False):
+    keys = len(arrays["k"])
+    fields = dict.fromkeys(("counters", "heads", "head", "wait", "pass_on"), "")
+    number, counters = "tile.program_id x", ()
+    if turns:
+        fields = {"counters": ", %turns: !tile.view<2x256xi32>, %tickets: !tile.view<1xi32>", "heads": "2x", "head": "%h, ",
+                  "wait": "tile.wait_turn %turns[%h, %i], %x : !tile.view<2x256xi32>",
+                  "pass_on": "tile.pass_turn %turns[%h, %i] : !tile.view<2x256xi32>"}
+        number, counters = "tile.ticket %tickets[%c0] : !tile.view<1xi32>", ((2, 256), (1,))
+    source = GRADIENT.format(schedule=schedule, keys=keys, programs=keys // 128, number=number, **fields)
+    want = sum(s.T @ q for s, q in zip(scores, arrays["q"]))
+    return Kernel(name, source, arrays, {"q": "bf16", "k": "bf16", "r": "f32"}, want.astype(np.float32), "f32", before=before,
+                  after=after, counters=counters)
 
 
 def run(kernel, folder, seeds):
