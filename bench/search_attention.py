@@ -263,9 +263,10 @@ class AttentionModel:
         if kernel and kernel.always:
             instructions = kernel.always * 2 * products / 1e6
         if s.groups == 1:
-            threads = 128 + 32 * (1 + s.stores)
-            registers = up(kernel.registers if kernel else holds(p, step, 1, s.rotated) + 32, 8)
-            residents = max(1, min(REGISTERS // (threads * registers), SHARED // (shared_bytes(p, step, s) + 1024)))
+            # A quarter of the multiprocessor has a quarter of the registers, for whole warps.
+            warps, registers = 5 + s.stores, up(kernel.registers if kernel else holds(p, step, 1, s.rotated) + 32, 8)
+            residents = max([1] + [n for n in range(2, 5) if math.ceil(n * warps / 4) * 32 * registers <= REGISTERS // 4
+                                   and n * (shared_bytes(p, step, s) + 1024) <= SHARED])
         round_ = self.round(p, s, step, instructions, residents)
         begin = self.begin + (0 if s.persistent else self.start)
         slots = PROCESSORS * residents
@@ -275,7 +276,7 @@ class AttentionModel:
                 for _ in range(p.heads):
                     ends[at % slots] += n * round_ + begin
                     at += 1
-            clocks = max(ends) * self.drift
+            clocks = max(ends) * self.drift + self.start
         else:
             ends = [0.0] * slots
             for n in self.rounds(p, s, step):
