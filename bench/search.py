@@ -339,6 +339,9 @@ def best_attention(p, model, o, card, folder):
         return doubt * model.seconds(p, s, kernel=kernel), s.persistent
     good, tried = [], []
     for s in sorted(search_attention.candidates(p), key=rank):
+        # What persistent programs of attention save is a constant that nothing was fitted to.
+        if s.persistent and not card:
+            continue
         if len(good) == o.tries or len(tried) == 3 * o.tries:
             break
         compiled = Compiled(o.build, o.target, p, s, folder)

@@ -198,15 +198,18 @@ struct GradSums : AttentionSums {
         l.whole(product(q, t.k)), l.whole(product(grad, t.v)),
         l.at(lse, {0, 1, 2, 3}), l.at(delta, {0, 1, 2, 3})};
     llvm::append_range(in, scoreInputs());
+    const bool isProduct = in.size() == 4 && !t.options.score;
     SmallVector<Type> elements(wantP ? 2 : 1, l.compute);
     return l.mapAll(scores, in, elements, [&](Scalars &s, ValueRange x) {
       AttentionTiles::Position at = position(s);
       auto score = t.scoreAt(s, at, x[0], x.drop_front(4), true);
-      // A row that sees nothing has lse = -inf, and no gradient: its scores are
-      // -inf, too, and are shifted by a number so large that its product with
-      // log2(e) is still finite.
+      // A row that sees nothing has lse = -inf, and no gradient. Its scores are
+      // -inf, too. Products alone are not near the smallest number, as masks
+      // may be, so they are shifted by a number whose product with log2(e) is
+      // finite, which takes one instruction less.
       constexpr double least = -2.3e38;
-      Value p = s.exp(s.sub(score.value, s.max(x[2], s.f(least))));
+      Value p = isProduct ? s.exp(s.sub(score.value, s.max(x[2], s.f(least))))
+                          : power(s, score.value, x[2]);
       Value ds = s.mul(p, s.sub(t.dropAt(s, at, x[1]), x[3]));
       if (ofBias ? t.options.score != nullptr : !slopeIsScale(t.options)) {
         // A slope may be infinite or NaN where the score is -inf.

@@ -365,7 +365,8 @@ std::string act::tile::memoryRuns(BlockAccessOpInterface access,
 
 // Verifies that
 // - the block consists of runs that are contiguous in memory;
-// - a slot has a row for each.
+// - a slot has a row for each;
+// - one thread executes it.
 LogicalResult ReduceBulkOp::verify() {
   if (failed(checkAccess(*this)))
     return failure();
@@ -383,6 +384,11 @@ LogicalResult ReduceBulkOp::verify() {
                          << runs.length
                          << " elements, expected a row of f32 for each, "
                             "without a swizzle";
+  auto roles = (*this)->getParentOfType<RolesOp>();
+  if ((*this)->getParentOfType<gpu::GPUFuncOp>() &&
+      (!roles || !roles.getStore().isAncestor((*this)->getParentRegion())))
+    return emitOpError("is for the region of a tile.roles that stores: each "
+                       "thread that executes it adds the block");
   return success();
 }
 

@@ -693,6 +693,11 @@ void Roles::run() {
   if (!schedule.getCopyWarps() || !body.getOps<RolesOp>().empty())
     return;
   if (schedule.getStoreWarps() && !gpu.features.bulkCopies) {
+    if (isByHand(kernel))
+      kernel.emitWarning("has a storing warp, but ")
+          << gpu.name
+          << " has no engine that adds to memory: all threads do, and the warp "
+             "copies";
     schedule = schedule.withoutStores();
     kernel->setAttr(scheduleName, schedule);
   }

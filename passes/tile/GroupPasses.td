@@ -177,7 +177,7 @@ def MakePersistentPass : Pass<"tile-make-persistent", "::mlir::gpu::GPUModuleOp"
 def AssignStoresPass : Pass<"tile-assign-stores", "::mlir::gpu::GPUModuleOp"> {
   let summary = "moves additions to memory to a warp that only stores";
   let description = [{
-    For kernels whose schedule has a storing warp, after `tile-assign-roles`. Where
+    For kernels whose schedule has a storing warp, after `tile-rotate-loops`. Where
     the computing warps add a block to memory, they leave it in a ring of shared
     memory, with as many slots as the schedule has stages, and go on. One thread of
     the storing warp waits for the block's turn, lets the copy engine add the block,

@@ -48,8 +48,8 @@ void tile::buildTilePipeline(OpPassManager &pm, const TileOptions &options) {
   // Roles take the loops that copying warps can serve; StageLoads stages the
   // rest in the computing warps.
   pm.addPass(createAssignRolesPass({options.chip}));
-  pm.addPass(createAssignStoresPass());
   pm.addPass(createRotateLoopsPass());
+  pm.addPass(createAssignStoresPass());
   pm.addPass(createTakeTurnsPass());
   pm.addPass(createStageLoadsPass());
   pm.addPass(createShareConversionsPass());

@@ -17,7 +17,7 @@ using layout::Shared;
 /// the last one.
 Value act::tile::slotPointer(SharedType type, Value pointer, ValueRange slot,
                              ThreadBuilder &t) {
-  int64_t bytes = sharedForm(type).slotBytes();
+  int64_t bytes = slotBytes(type, t.shared.byAddress);
   Value offset;
   for (size_t d = slot.size(); d-- > 0; bytes *= type.getShape()[d]) {
     Value s = arith::IndexCastOp::create(t.b, t.loc, t.b.getI32Type(),
@@ -35,7 +35,7 @@ Value ThreadBuilder::sharedUnits(Value memory, int64_t unit) {
   if (auto view = memory.getDefiningOp<SharedViewOp>()) {
     Value at = sharedUnits(view.getShared(), unit);
     SharedType type = view.getShared().getType();
-    int64_t bytes = sharedForm(type).slotBytes();
+    int64_t bytes = slotBytes(type, shared.byAddress);
     for (size_t d = view.getSlot().size(); d-- > 0;
          bytes *= type.getShape()[d]) {
       Value s = arith::IndexCastOp::create(b, loc, b.getI32Type(),

@@ -20,6 +20,38 @@ Shared act::tile::sharedForm(SharedType type) {
                                                   : layout::Swizzle::chunks);
 }
 
+bool act::tile::reachesByAddress(Operation *kernel) {
+  return kernel
+      ->walk([](Operation *op) {
+        return isa<CopyTensorOp, StoreTensorOp, DotAsyncOp>(op)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+int64_t act::tile::alignmentOf(SharedType type, bool byAddress) {
+  constexpr int64_t least = 128, rows = 8;
+  int64_t bytes = least;
+  const Shared form = sharedForm(type);
+  if (byAddress)
+    for (const Shared::Panel &panel : form.panels())
+      if (panel.swizzle == layout::Swizzle::chunks)
+        bytes = std::max(bytes, rows * panel.bytes);
+  return bytes;
+}
+
+int64_t act::tile::slotBytes(SharedType type, bool byAddress) {
+  const int64_t bytes = sharedForm(type).slotBytes();
+  return byAddress ? llvm::alignTo(bytes, alignmentOf(type, true)) : bytes;
+}
+
+int64_t act::tile::bytesOf(SharedType type, bool byAddress) {
+  const Shared form = sharedForm(type);
+  const int64_t slots = form.size() / form.slotBytes();
+  return slots > 1 ? slots * slotBytes(type, byAddress) : form.size();
+}
+
 act::Result<act::layout::Distributed>
 act::tile::copyLayout(const layout::Shared &form,
                       const layout::Shared::Panel &panel, int64_t warps) {

@@ -12,6 +12,15 @@ namespace act::tile {
 /// a transposed one as they are stored.
 layout::Shared sharedForm(SharedType type);
 
+/// Whether some op reaches shared memory by the copy engine or warp groups.
+/// They permute chunks by the address itself, not by the row of the block.
+bool reachesByAddress(mlir::Operation *kernel);
+/// The alignment of memory, and the bytes from one slot to the next. By
+/// address, both are whole groups of eight rows of the widest panel.
+int64_t alignmentOf(SharedType type, bool byAddress);
+int64_t slotBytes(SharedType type, bool byAddress);
+int64_t bytesOf(SharedType type, bool byAddress);
+
 /// Which thread copies which 16-byte piece of a panel, a block of [rows,
 /// columns of the panel].
 Result<layout::Distributed> copyLayout(const layout::Shared &form,

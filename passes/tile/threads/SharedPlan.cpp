@@ -8,11 +8,12 @@
 using namespace mlir;
 using namespace act::tile;
 
-static constexpr int64_t alignment = 128;
+static constexpr int64_t leastAlignment = 128;
 
 // Times number the ops of the whole kernel in order, an op's regions between
 // its begin and its end. So a use in a loop can be widened to the loop.
-SharedPlan::SharedPlan(gpu::GPUFuncOp kernel) {
+SharedPlan::SharedPlan(gpu::GPUFuncOp kernel)
+    : byAddress(reachesByAddress(kernel)) {
   int64_t now = 0;
   auto number = [&](auto &self, Operation *op) -> void {
     int64_t begin = now++;
@@ -27,7 +28,8 @@ SharedPlan::SharedPlan(gpu::GPUFuncOp kernel) {
     Piece piece;
     piece.op = op;
     // LLVM may merge accesses and read a few bytes past the end.
-    piece.bytes = llvm::alignTo(sharedForm(op.getType()).size(), 16);
+    piece.bytes = llvm::alignTo(bytesOf(op.getType(), byAddress), 16);
+    piece.alignment = alignmentOf(op.getType(), byAddress);
     findUses(piece);
     pieces.push_back(piece);
   });
@@ -102,7 +104,7 @@ void SharedPlan::findUses(Piece &piece) {
   piece.to = INT64_MAX;
 }
 
-int64_t SharedPlan::lowest(int64_t bytes,
+int64_t SharedPlan::lowest(int64_t bytes, int64_t alignment,
                            ArrayRef<const Piece *> others) const {
   // Candidates: after one of the others, or the start.
   SmallVector<int64_t> candidates{0};
@@ -142,7 +144,7 @@ void SharedPlan::place() {
     for (const Piece *other : placed)
       if (other->isNeeded(piece->from, piece->to))
         atOnce.push_back(other);
-    piece->offset = lowest(piece->bytes, atOnce);
+    piece->offset = lowest(piece->bytes, piece->alignment, atOnce);
     piece->op.setOffset(piece->offset);
     placed.push_back(piece);
   }
@@ -158,7 +160,7 @@ int64_t SharedPlan::scratch(Operation *op, int64_t bytes) {
   for (const Piece &piece : pieces)
     if (piece.isNeeded(begin, until))
       atOnce.push_back(&piece);
-  int64_t offset = lowest(bytes, atOnce);
+  int64_t offset = lowest(bytes, leastAlignment, atOnce);
   scratches.push_back({offset, bytes});
   end = std::max(end, offset + bytes);
   return offset;

@@ -37,13 +37,15 @@ public:
   bool mustWait(mlir::Operation *op) const;
   /// Total bytes.
   int64_t size() const { return end; }
+  /// Whether ops of the kernel permute chunks by the address (SharedForm.h).
+  const bool byAddress;
 
 private:
   struct Piece {
     AllocSharedOp op;
     mlir::Operation *first = nullptr, *last = nullptr; // in op's block
     int64_t from = 0, to = -1; // live range, both ends inclusive
-    int64_t offset = 0, bytes = 0;
+    int64_t offset = 0, bytes = 0, alignment = 1;
     bool inLoop = false;
     bool isNeeded(int64_t begin, int64_t until) const {
       return from <= until && begin <= to;
@@ -56,7 +58,8 @@ private:
 
   void findUses(Piece &piece);
   void place();
-  int64_t lowest(int64_t bytes, llvm::ArrayRef<const Piece *> others) const;
+  int64_t lowest(int64_t bytes, int64_t alignment,
+                 llvm::ArrayRef<const Piece *> others) const;
   bool hasBarrier(const Piece &piece) const;
   bool hasBarrierBehind(const Piece &piece) const;
   const Piece *pieceOf(mlir::Value shared) const;

@@ -52,3 +52,16 @@ func.func @size(%s: !tile.shared<8x64xf32>, %v: !tile.view<?x64xf32>, %i: index)
   tile.reduce_bulk %s to %v[%i : 8, %c0 : 64] : !tile.shared<8x64xf32>, !tile.view<?x64xf32>
   return
 }
+
+// -----
+
+// by all threads
+gpu.module @kernels {
+  gpu.func @f(%v: !tile.view<512x64xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %s = tile.alloc_shared : !tile.shared<8x64xf32>
+    // expected-error@+1 {{'tile.reduce_bulk' op is for the region of a tile.roles that stores: each thread that executes it adds the block}}
+    tile.reduce_bulk %s to %v[%c0 : 8, %c0 : 64] : !tile.shared<8x64xf32>, !tile.view<512x64xf32>
+    gpu.return
+  }
+}

@@ -3,15 +3,23 @@
 // RUN: act-opt %s --canonicalize --cse | FileCheck %s
 
 // CHECK-LABEL: gpu.func @slots
+// CHECK: } store {
 // CHECK: tile.reduce_bulk %{{.*}}[%arg2] to %arg0[%arg1 : 8, %c0 : 16, %c0 : 64] : !tile.shared<2x8x1024xf32>, !tile.view<512x16x64xf32>
 // CHECK: tile.wait_stores complete %{{.*}} : !tile.shared<2x8x1024xf32>
+// CHECK: gpu.func @run
 // CHECK: } store {
 gpu.module @kernels {
-  gpu.func @slots(%v: !tile.view<512x16x64xf32>, %i: index, %slot: index) {
+  gpu.func @slots(%v: !tile.view<512x16x64xf32>, %i: index, %slot: index) kernel attributes {tile.schedule = #tile.schedule<groups = 1, roles = {copy = 1, store = 1}>} {
     %c0 = arith.constant 0 : index
     %s = tile.alloc_shared : !tile.shared<2x8x1024xf32>
-    tile.reduce_bulk %s[%slot] to %v[%i : 8, %c0 : 16, %c0 : 64] : !tile.shared<2x8x1024xf32>, !tile.view<512x16x64xf32>
-    tile.wait_stores complete %s : !tile.shared<2x8x1024xf32>
+    tile.roles compute {
+      tile.barrier
+    } copy {
+      tile.barrier
+    } store {
+      tile.reduce_bulk %s[%slot] to %v[%i : 8, %c0 : 16, %c0 : 64] : !tile.shared<2x8x1024xf32>, !tile.view<512x16x64xf32>
+      tile.wait_stores complete %s : !tile.shared<2x8x1024xf32>
+    }
     gpu.return
   }
   // One run; and the order of memory, which need not be that of the dimensions.
