@@ -6,7 +6,8 @@ all checks, in the orders that the seeds draw (default 0).
 Products with either order of each operand's dimensions, from views whose ends no block meets;
 computed operands; block widths that are no powers of two; with and without a role that
 copies, and registers for the roles; persistent ones; clusters that share an operand; another tensor that is added; a chain of two products, as in attention, also rotated and in turns;
-three products as in its gradient. The same kernels run on the host. Numbers are small integers, so sums are exact in any order."""
+three products as in its gradient, also with a storing warp, and with programs that take turns. The same kernels run on the host. Numbers
+are small integers, so sums are exact in any order; where programs take turns, they are right in one order alone."""
 import dataclasses
 import pathlib
 import subprocess
