@@ -215,8 +215,8 @@ def edges(copy_warps):
     bias[..., 0] = -3.3e38
     yield edge(70, causal=True, bias=bias, bias_grad=False)
     # Slots of a ring that are no whole groups of eight rows of a panel of 128 bytes.
-    for D, DV in ((64, 80), (128, 144)):
-        yield edge(130, 48, D=D, DV=DV, H=1)
+    for D, DV, causal in ((64, 80, False), (64, 80, True), (128, 144, False)):
+        yield edge(130, 48, D=D, DV=DV, H=1, causal=causal)
     # A bias that is for all rows, whose gradient is summed up; for all keys that is 0.
     for D, dtype in ((160, "bf16"), (256, "bf16"), (192, "f32")):
         yield edge(150, 170, D=D, dtype=dtype, bias=numbers.standard_normal((1, 2, 1, 170)))
