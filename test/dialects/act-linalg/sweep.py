@@ -211,9 +211,9 @@ def edges(copy_warps):
         bias[..., :200] = hidden
         yield edge(70, 300, dtype=dtype, bias=bias, bias_grad=False)
     # Rows that see nothing but numbers like it.
-    bias = np.zeros((1, 1, 1, 70))
+    bias = np.zeros((1, 1, 1, 80))
     bias[..., 0] = -3.3e38
-    yield edge(70, causal=True, bias=bias, bias_grad=False)
+    yield edge(80, causal=True, bias=bias, bias_grad=False)
     # Slots of a ring that are no whole groups of eight rows of a panel of 128 bytes.
     for D, DV, causal in ((64, 80, False), (64, 80, True), (128, 144, False)):
         yield edge(130, 48, D=D, DV=DV, H=1, causal=causal)
