@@ -153,23 +153,7 @@ class Model:
                                             for m, n, k, r, c, t, f in MEASURED)]
 
     def fit(self):
-        """Constants with the least squared error of the logarithm, by trying neighbours."""
-        names = ("stall", "launch")
-
-        def loss():
-            return sum(math.log(e)**2 for e in self.errors())
-        least, width = loss(), 0.2
-        while width > 0.002:
-            better = False
-            for name, sign in itertools.product(names, (-1, 1)):
-                before = getattr(self, name)
-                setattr(self, name, before * (1 + sign * width))
-                if (now := loss()) < least:
-                    least, better = now, True
-                else:
-                    setattr(self, name, before)
-            width = width if better else width / 2
-        return {name: getattr(self, name) for name in names}
+        return search_attention.fitted(self, ("stall", "launch"), 0.002, self.errors)
 
 
 def shapes():

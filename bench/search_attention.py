@@ -300,23 +300,27 @@ class AttentionModel:
         return math.exp(math.sqrt(sum(e * e for e in errors) / len(errors)))
 
     def fit(self):
-        """Constants with the least squared error of the logarithm, by trying neighbours."""
-        names = ("latency", "key", "unordered", "begin", "back")
+        return fitted(self, ("latency", "key", "unordered", "begin", "back"), 0.01,
+                      lambda: (by / tflops for _, tflops, by in self.measured()))
 
-        def loss():
-            return sum(math.log(by / tflops)**2 for _, tflops, by in self.measured())
-        least, width = loss(), 0.2
-        while width > 0.01:
-            better = False
-            for name, sign in itertools.product(names, (-1, 1)):
-                before = getattr(self, name)
-                setattr(self, name, before * (1 + sign * width))
-                if (now := loss()) < least:
-                    least, better = now, True
-                else:
-                    setattr(self, name, before)
-            width = width if better else width / 2
-        return {name: getattr(self, name) for name in names}
+
+def fitted(model, names, last, errors):
+    """The model's constants with the least squared logarithm of `errors`, found by trying neighbours; steps of a
+    fifth, halved down to `last`."""
+    def loss():
+        return sum(math.log(e)**2 for e in errors())
+    least, width = loss(), 0.2
+    while width > last:
+        better = False
+        for name, sign in itertools.product(names, (-1, 1)):
+            before = getattr(model, name)
+            setattr(model, name, before * (1 + sign * width))
+            if (now := loss()) < least:
+                least, better = now, True
+            else:
+                setattr(model, name, before)
+        width = width if better else width / 2
+    return {name: getattr(model, name) for name in names}
 
 
 def ranks(pairs):

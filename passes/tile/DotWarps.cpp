@@ -57,6 +57,15 @@ bool act::tile::hasGroupProducts(Operation *kernel) {
       .wasInterrupted();
 }
 
+bool act::tile::waitsForOthers(Operation *kernel) {
+  return kernel
+      ->walk([](Operation *op) {
+        return isa<TicketOp, WaitTurnOp>(op) ? WalkResult::interrupt()
+                                             : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 bool act::tile::isByHand(Operation *kernel) {
   return !kernel->hasAttr(plannedBytesName);
 }

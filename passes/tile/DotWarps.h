@@ -22,6 +22,10 @@ bool isWgmma(DotOp dot);
 /// Whether products of warp groups have begun to run asynchronously.
 bool hasGroupProducts(mlir::Operation *kernel);
 
+/// Whether a program may wait for others: it draws a ticket or waits for a
+/// turn.
+bool waitsForOthers(mlir::Operation *kernel);
+
 /// Whether someone chose the kernel's schedule by hand. What it asks for in
 /// vain gets a warning then; plans of generated kernels try things.
 bool isByHand(mlir::Operation *kernel);

@@ -11,6 +11,7 @@
 // Programs that wait for each other by their numbers keep them.
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/tile/BlockBytes.h"
+#include "passes/tile/DotWarps.h"
 #include "passes/tile/Passes.h"
 
 namespace act::tile {
@@ -22,15 +23,6 @@ using namespace mlir;
 using namespace act::tile;
 
 namespace {
-
-bool waitsForOthers(gpu::GPUFuncOp kernel) {
-  return kernel
-      .walk([](Operation *op) {
-        return isa<TicketOp, WaitTurnOp>(op) ? WalkResult::interrupt()
-                                             : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
 
 void startLongestFirst(gpu::GPUFuncOp kernel) {
   ArrayRef<int64_t> grid = getGrid(kernel);

@@ -2,6 +2,7 @@
 #include "passes/tile/Multicast.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
+#include "passes/tile/DotWarps.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <numeric>
 
@@ -10,9 +11,10 @@ using namespace act::tile;
 
 namespace {
 
-/// An integer as the programs of a cluster see it, of which each has a rank:
-/// base + step * rank. The base is the same for all and leaves `remainder` when
-/// it is divided by `modulus`; with a modulus of 0 it is the remainder.
+/// An integer in a program of a cluster: base + step * rank, where rank is the
+/// program's number in its cluster. The base is the same for all and leaves
+/// `remainder` when it is divided by `modulus`; with a modulus of 0 it is the
+/// remainder.
 struct Form {
   int64_t step = 0, remainder = 0, modulus = 1;
 };
@@ -256,15 +258,6 @@ Known ClusterNumbers::of(Value v) {
   return result;
 }
 
-bool takesTurns(gpu::GPUFuncOp kernel) {
-  return kernel
-      .walk([](Operation *op) {
-        return isa<TicketOp, WaitTurnOp>(op) ? WalkResult::interrupt()
-                                             : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
 } // namespace
 
 SmallVector<bool> act::tile::multicastLoads(scf::ForOp loop,
@@ -272,7 +265,7 @@ SmallVector<bool> act::tile::multicastLoads(scf::ForOp loop,
   SmallVector<bool> shared(loads.size(), false);
   auto kernel = loop->getParentOfType<gpu::GPUFuncOp>();
   const int64_t cluster = getSchedule(kernel).getCluster();
-  if (cluster < 2 || takesTurns(kernel))
+  if (cluster < 2 || waitsForOthers(kernel))
     return shared;
   ClusterNumbers numbers(kernel);
   for (auto around = loop; around;

@@ -49,7 +49,7 @@ InstructionAttr mmaSync(DotOp dot) {
                               element, dot.getParts());
 }
 
-/// Whether b is stored by columns, each of which lies along k.
+/// Whether b's columns, which lie along k, are contiguous in memory.
 bool isStoredByColumns(DotOp dot) {
   return dot.getB().getDefiningOp<TransOp>();
 }
