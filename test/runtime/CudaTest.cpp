@@ -146,12 +146,30 @@ TEST_F(Driver_cuda, CooperativeAndClusterLaunchesUseAttributes) {
   EXPECT_EQ(got[15], 1615u);
 }
 
+/// A persistent launch of `grid` programs starts so many: each writes a number
+/// of a thousand that the argument points to.
+static void expectLaunched(actrt_stream stream, actrt_function f,
+                           actrt_launch_shape shape, actrt_argument a,
+                           uint32_t grid, uint32_t launched) {
+  std::vector<uint32_t> got(1000);
+  void *out = a.value.pointer;
+  ASSERT_EQ(
+      actrt_copy(stream, out, got.data(), 4 * got.size(), ACTRT_HOST_TO_DEVICE),
+      ACTRT_SUCCESS);
+  shape.grid[0] = grid;
+  ASSERT_EQ(actrt_launch(f, stream, &shape, &a, 1), ACTRT_SUCCESS)
+      << actrt_last_error();
+  ASSERT_EQ(
+      actrt_copy(stream, got.data(), out, 4 * got.size(), ACTRT_DEVICE_TO_HOST),
+      ACTRT_SUCCESS);
+  EXPECT_EQ(std::count(got.begin(), got.end(), 0), 1000 - launched);
+}
+
 // No more blocks than the card runs at once: two on each of 132.
 TEST_F(Driver_cuda, PersistentLaunchesHaveResidentBlocksOnly) {
   actrt_function f = function(load(text("conformance-cluster")), "rank");
   void *out = nullptr;
-  std::vector<uint32_t> got(1000);
-  ASSERT_EQ(actrt_allocate(device, 4 * got.size(), &out), ACTRT_SUCCESS);
+  ASSERT_EQ(actrt_allocate(device, 4 * 1000, &out), ACTRT_SUCCESS);
   actrt_argument a{};
   a.value.pointer = out;
   actrt_launch_shape shape{};
@@ -160,17 +178,8 @@ TEST_F(Driver_cuda, PersistentLaunchesHaveResidentBlocksOnly) {
   const std::string counted = "cuOccupancyMaxActiveBlocksPerMultiprocessor";
   long before = calls(counted.c_str());
   for (auto [grid, launched] : {std::pair{1000u, 264u}, {100u, 100u}}) {
-    std::fill(got.begin(), got.end(), 0);
-    ASSERT_EQ(actrt_copy(stream, out, got.data(), 4 * got.size(),
-                         ACTRT_HOST_TO_DEVICE),
-              ACTRT_SUCCESS);
-    shape.grid[0] = grid;
-    ASSERT_EQ(actrt_launch(f, stream, &shape, &a, 1), ACTRT_SUCCESS)
-        << actrt_last_error();
-    ASSERT_EQ(actrt_copy(stream, got.data(), out, 4 * got.size(),
-                         ACTRT_DEVICE_TO_HOST),
-              ACTRT_SUCCESS);
-    EXPECT_EQ(std::count(got.begin(), got.end(), 0), 1000 - launched);
+    ASSERT_NO_FATAL_FAILURE(
+        expectLaunched(stream, f, shape, a, grid, launched));
   }
   EXPECT_EQ(calls(counted.c_str()), before + 1);
   shape.grid[1] = 2;
@@ -182,9 +191,8 @@ TEST_F(Driver_cuda, PersistentLaunchesHaveResidentBlocksOnly) {
 // Clusters are counted by the driver: of two there are 65 on this card.
 TEST_F(Driver_cuda, PersistentLaunchesHaveWholeClusters) {
   actrt_module m = load(text("conformance-cluster"));
-  std::vector<uint32_t> got(1000);
   void *out = nullptr;
-  ASSERT_EQ(actrt_allocate(device, 4 * got.size(), &out), ACTRT_SUCCESS);
+  ASSERT_EQ(actrt_allocate(device, 4 * 1000, &out), ACTRT_SUCCESS);
   actrt_argument a{};
   a.value.pointer = out;
   actrt_launch_shape shape{};
@@ -197,17 +205,8 @@ TEST_F(Driver_cuda, PersistentLaunchesHaveWholeClusters) {
     actrt_function f = function(m, name);
     shape.cluster[0] = cluster;
     for (auto [grid, launched] : {std::pair{1000u, 130u}, {100u, 100u}}) {
-      std::fill(got.begin(), got.end(), 0);
-      ASSERT_EQ(actrt_copy(stream, out, got.data(), 4 * got.size(),
-                           ACTRT_HOST_TO_DEVICE),
-                ACTRT_SUCCESS);
-      shape.grid[0] = grid;
-      ASSERT_EQ(actrt_launch(f, stream, &shape, &a, 1), ACTRT_SUCCESS)
-          << actrt_last_error();
-      ASSERT_EQ(actrt_copy(stream, got.data(), out, 4 * got.size(),
-                           ACTRT_DEVICE_TO_HOST),
-                ACTRT_SUCCESS);
-      EXPECT_EQ(std::count(got.begin(), got.end(), 0), 1000 - launched);
+      ASSERT_NO_FATAL_FAILURE(
+          expectLaunched(stream, f, shape, a, grid, launched));
     }
     shape.grid[0] = 999;
     EXPECT_EQ(actrt_launch(f, stream, &shape, &a, 1), ACTRT_INVALID_ARGUMENT);
