@@ -149,7 +149,7 @@ TEST_F(Driver_cuda, CooperativeAndClusterLaunchesUseAttributes) {
 /// A persistent launch of `grid` programs starts so many: each writes a number
 /// of a thousand that the argument points to.
 static void expectLaunched(actrt_stream stream, actrt_function f,
-                           actrt_launch_shape shape, actrt_argument a,
+                           actrt_launch_shape &shape, actrt_argument a,
                            uint32_t grid, uint32_t launched) {
   std::vector<uint32_t> got(1000);
   void *out = a.value.pointer;
