@@ -264,8 +264,8 @@ def SimplifyMathPass : Pass<"tile-simplify-math", "::mlir::gpu::GPUModuleOp"> {
     - a maximum is not -inf if one of its numbers is a sum of products, which are
       assumed to be finite: once `tile-split-masked-loops` has removed a mask, the
       select that keeps hidden rows from NaN goes too;
-    - x / r, where such a loop sums up x from products, r is repeated along its rows
-      and the quotient is only rounded to 16 bits, is x times (1 / r).
+    - x / r, where x is a sum of products, r is repeated along its rows and the
+      quotient is only rounded to 16 bits, is x times (1 / r).
 
     Exponentials must have `fastmath<reassoc,contract,afn>`; others stay. A weight
     then has a relative error of up to 2^-23 |m|, the same for the whole row, where
@@ -527,8 +527,9 @@ def ShareConversionsPass : Pass<"tile-share-conversions", "::mlir::gpu::GPUModul
     A layout conversion that moves elements between threads, and is not cheaper by
     shuffles, goes through shared memory: barrier, stores, barrier, loads. A
     two-dimensional block with several conversions, also transposed ones, is
-    stored once. Conversions at about the same time share one barrier. If the loop
-    carries so many values that registers run short, each block has its own.
+    stored once. Conversions at about the same time share one barrier, up to 64 KiB
+    of blocks. If the loop carries so many values that registers run short, each
+    block has its own.
 
     A block that does not change in a loop is exchanged before the outermost such
     loop. A matrix is stored there and read in the loop; smaller blocks, and those

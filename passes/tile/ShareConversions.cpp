@@ -181,12 +181,15 @@ struct ShareConversions
   }
 
   /// Groups the block's conversions: a group goes on as long as each further
-  /// block is available at its first conversion.
+  /// block is available at its first conversion, and there is room for it: all
+  /// are in memory together, and what is behind the first conversion, too.
   void run(Block &block) {
+    constexpr int64_t mostBytes = 64 * 1024; // of 99 KiB
     if (isFull(block))
       return shareEachAlone(block);
     DominanceInfo dominance(block.getParentOp());
     Group group;
+    int64_t bytes = 0;
     Operation *first = nullptr;
     auto close = [&] {
       size_t conversions = 0;
@@ -196,17 +199,24 @@ struct ShareConversions
       if (conversions > 1)
         share(group, first);
       group.clear();
+      bytes = 0;
     };
     for (auto conversion :
          llvm::make_early_inc_range(block.getOps<ConvertLayoutOp>())) {
       Value v = movedBlock(conversion);
       if (!v)
         continue;
-      if (!group.empty() && !comesBefore(v, first, dominance))
+      const int64_t own =
+          group.contains(v)
+              ? 0
+              : sizeOf(swizzledMemory(cast<RankedTensorType>(v.getType())));
+      if (!group.empty() &&
+          (bytes + own > mostBytes || !comesBefore(v, first, dominance)))
         close();
       if (group.empty())
         first = conversion;
       group[v].push_back(conversion);
+      bytes += own;
     }
     close();
   }

@@ -210,16 +210,24 @@ bool isOrdinary(Value v) {
          isOrdinary(op->getOperand(0));
 }
 
-/// x / row, where x is what a loop of products sums up and the quotient is only
-/// rounded to 16 bits: a division of floats is many instructions, and that of
-/// each row is one. The product with the reciprocal is off by one and a half
-/// ulp of f32, far less than it is rounded by.
+/// Whether products sum up `v`, in a loop or in what is left of one whose last
+/// iteration is apart: where that is known, is a matter of the block's size,
+/// and the numbers must not be.
+static bool isSumOfProducts(Value v) {
+  auto loop = v.getDefiningOp<scf::ForOp>();
+  return v.getDefiningOp<DotOp>() ||
+         (loop && !loop.getBody()->getOps<DotOp>().empty());
+}
+
+/// x / row, where products sum up x and the quotient is only rounded to 16
+/// bits: a division of floats is many instructions, and that of each row is
+/// one. The product with the reciprocal is off by one and a half ulp of f32,
+/// far less than it is rounded by.
 struct DivideOncePerRow : OpRewritePattern<arith::DivFOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(arith::DivFOp op,
                                 PatternRewriter &rewriter) const override {
     auto block = dyn_cast<RankedTensorType>(op.getType());
-    auto loop = op.getLhs().getDefiningOp<scf::ForOp>();
     SmallVector<Operation *> repeats;
     Value row = behindRepeats(op.getRhs(), repeats);
     auto isNarrow = [](Operation *user) {
@@ -227,8 +235,8 @@ struct DivideOncePerRow : OpRewritePattern<arith::DivFOp> {
              getElementTypeOrSelf(user->getResult(0)).getIntOrFloatBitWidth() <=
                  16;
     };
-    if (!block || !block.getElementType().isF32() || repeats.empty() || !loop ||
-        loop.getBody()->getOps<DotOp>().empty() || op->use_empty() ||
+    if (!block || !block.getElementType().isF32() || repeats.empty() ||
+        !isSumOfProducts(op.getLhs()) || op->use_empty() ||
         !llvm::all_of(op->getUsers(), isNarrow))
       return failure();
     Value one = splat(rewriter, op.getLoc(), row.getType(), 1);

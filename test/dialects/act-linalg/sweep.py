@@ -184,6 +184,17 @@ def edge(S, T=None, D=64, dtype="bf16", H=2, G=1, DV=None, packed=False, **optio
                 o=Options(scale=round(D**-0.5, 4), **options))
 
 
+def diagonal(hidden):
+    """A region as Region.pair(): keys behind the query have the score `hidden`."""
+    text = (f"%behind = arith.cmpi ugt, %j, %i : index\n%hidden = arith.constant {hidden:e} : FLOAT\n"
+            "%r = arith.select %behind, %hidden, %s : FLOAT")
+
+    def apply(s, b, h, i, j):
+        m = torch if isinstance(s, torch.Tensor) else np
+        return m.where(j > i, m.full_like(s, hidden), s)
+    return text, apply
+
+
 def edges(copy_warps):
     for D in list(range(16, 257, 16)) + [512]:
         yield edge(70, 90, D=D, causal=True)
@@ -221,6 +232,9 @@ def edges(copy_warps):
     for D, dtype in ((160, "bf16"), (256, "bf16"), (192, "f32")):
         yield edge(150, 170, D=D, dtype=dtype, bias=numbers.standard_normal((1, 2, 1, 170)))
     yield edge(150, 170, D=128, bias=numbers.standard_normal((1, 1, 1, 1)), sinks=numbers.standard_normal(2))
+    # A score region with a mask of its own, of a number that is no infinity.
+    for dtype, hidden in (("bf16", -1e9), ("f16", -40.0), ("f32", -1e9)):
+        yield edge(150, 170, dtype=dtype, H=1, region=diagonal(hidden))
     # Widths of which warps have unlike parts.
     for D, DV, dtype in ((208, 256, "bf16"), (240, 256, "bf16"), (160, 16, "f32"), (224, 112, "f32"), (224, 208, "f32"),
                          (240, 256, "f32")):

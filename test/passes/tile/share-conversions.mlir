@@ -83,4 +83,43 @@ gpu.module @kernels {
     tile.store %r#1, %z[%c0 : 64, %c0 : 128] : !tile.view<64x128xf32>
     gpu.return
   }
+
+  // Two blocks of 64 KiB are not in memory together, though their barrier could be one.
+  // CHECK-LABEL: gpu.func @large
+  // CHECK-NOT: tile.store_shared
+  // CHECK: gpu.return
+  gpu.func @large(%x: !tile.view<128x64xbf16>, %y: !tile.view<128x128xf32>, %z: !tile.view<128x128xf32>) kernel attributes {tile.grid = array<i64: 1, 1, 1>, tile.schedule = #tile.schedule<warps = 8, stages = 1>} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<128x128xf32>
+    %a = tile.load %x[%c0 : 128, %c0 : 64] : !tile.view<128x64xbf16>
+    %b = tile.load %x[%c0 : 128, %c0 : 64] : !tile.view<128x64xbf16>
+    %t = tile.trans %b : tensor<128x64xbf16>
+    %s = tile.dot %a, %t, %zero : tensor<128x64xbf16>, tensor<64x128xbf16> -> tensor<128x128xf32>
+    %e = math.exp2 %s : tensor<128x128xf32>
+    %st = tile.trans %s : tensor<128x128xf32>
+    %et = tile.trans %e : tensor<128x128xf32>
+    tile.store %st, %y[%c0 : 128, %c0 : 128] : !tile.view<128x128xf32>
+    tile.store %et, %z[%c0 : 128, %c0 : 128] : !tile.view<128x128xf32>
+    gpu.return
+  }
+
+  // Two of 32 KiB are.
+  // CHECK-LABEL: gpu.func @small
+  // CHECK: tile.store_shared
+  // CHECK-NEXT: tile.store_shared
+  // CHECK-NEXT: tile.barrier
+  gpu.func @small(%x: !tile.view<128x64xbf16>, %y: !tile.view<64x128xf32>, %z: !tile.view<64x128xf32>) kernel attributes {tile.grid = array<i64: 1, 1, 1>, tile.schedule = #tile.schedule<warps = 8, stages = 1>} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<128x64xf32>
+    %a = tile.load %x[%c0 : 128, %c0 : 64] : !tile.view<128x64xbf16>
+    %b = tile.load %x[%c0 : 64, %c0 : 64] : !tile.view<128x64xbf16>
+    %t = tile.trans %b : tensor<64x64xbf16>
+    %s = tile.dot %a, %t, %zero : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
+    %e = math.exp2 %s : tensor<128x64xf32>
+    %st = tile.trans %s : tensor<128x64xf32>
+    %et = tile.trans %e : tensor<128x64xf32>
+    tile.store %st, %y[%c0 : 64, %c0 : 128] : !tile.view<64x128xf32>
+    tile.store %et, %z[%c0 : 64, %c0 : 128] : !tile.view<64x128xf32>
+    gpu.return
+  }
 }

@@ -301,4 +301,36 @@ gpu.module @kernels {
     tile.store %wide, %z[%c0 : 16, %c0 : 16] : !tile.view<16x16xf32>
     gpu.return
   }
+
+  // The same where the loop's last iteration is apart, as a block of more rows may have it: no other numbers.
+  // CHECK-LABEL: gpu.func @quotients_of_last
+  // CHECK: %[[SUM:.*]] = scf.for
+  // CHECK: %[[LAST:.*]] = tile.dot %{{.*}}, %{{.*}}, %[[SUM]]
+  // CHECK: %[[EACH:.*]] = arith.divf %{{.*}} : tensor<16xf32>
+  // CHECK: %[[COLUMN:.*]] = tile.expand_dims %[[EACH]]
+  // CHECK: %[[BLOCK:.*]] = tile.broadcast %[[COLUMN]]
+  // CHECK: arith.mulf %[[LAST]], %[[BLOCK]]
+  // CHECK: gpu.return
+  gpu.func @quotients_of_last(%q: !tile.view<16x16xbf16>, %k: !tile.view<64x16xbf16>, %r: !tile.view<16xf32>, %y: !tile.view<16x16xbf16>)
+      kernel attributes {tile.grid = array<i64: 1, 1, 1>, tile.schedule = #tile.schedule<warps = 1, stages = 2>} {
+    %c0 = arith.constant 0 : index
+    %c16 = arith.constant 16 : index
+    %c48 = arith.constant 48 : index
+    %zero = arith.constant dense<0.0> : tensor<16x16xf32>
+    %a = tile.load %q[%c0 : 16, %c0 : 16] : !tile.view<16x16xbf16>
+    %sum = scf.for %j = %c0 to %c48 step %c16 iter_args(%acc = %zero) -> (tensor<16x16xf32>) {
+      %b = tile.load %k[%j : 16, %c0 : 16] : !tile.view<64x16xbf16>
+      %x = tile.dot %a, %b, %acc : tensor<16x16xbf16>, tensor<16x16xbf16> -> tensor<16x16xf32>
+      scf.yield %x : tensor<16x16xf32>
+    }
+    %c = tile.load %k[%c48 : 16, %c0 : 16] : !tile.view<64x16xbf16>
+    %last = tile.dot %a, %c, %sum : tensor<16x16xbf16>, tensor<16x16xbf16> -> tensor<16x16xf32>
+    %row = tile.load %r[%c0 : 16] : !tile.view<16xf32>
+    %column = tile.expand_dims %row axis 1 : tensor<16xf32>
+    %rows = tile.broadcast %column : tensor<16x1xf32> -> tensor<16x16xf32>
+    %o = arith.divf %last, %rows : tensor<16x16xf32>
+    %narrow = arith.truncf %o : tensor<16x16xf32> to tensor<16x16xbf16>
+    tile.store %narrow, %y[%c0 : 16, %c0 : 16] : !tile.view<16x16xbf16>
+    gpu.return
+  }
 }
