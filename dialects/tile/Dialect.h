@@ -62,6 +62,9 @@ inline constexpr llvm::StringLiteral blockSizesName = "tile.block_sizes";
 inline constexpr llvm::StringLiteral indexBitsName = "tile.index_bits";
 /// The shared memory that a generated kernel was planned for, as an estimate.
 inline constexpr llvm::StringLiteral plannedBytesName = "tile.planned_bytes";
+/// Of an exponential of x - row: the constant k of x = s k whose product is
+/// rounded together with the base's logarithm (tile-choose-rounding).
+inline constexpr llvm::StringLiteral exponentScaleName = "tile.exponent_scale";
 /// What a launch passes behind the arguments: a list of TensorMapAttr.
 inline constexpr llvm::StringLiteral tensorMapsName = "tile.tensor_maps";
 /// On an access: the names of its extents, "" for unnamed ones.

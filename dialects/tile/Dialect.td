@@ -51,7 +51,8 @@ def Tile_Dialect : Dialect {
 
     Generated kernels also record what they do and what they were planned for:
     `tile.ops`, `tile.shapes`, `tile.useful_flops`, `tile.least_bytes`,
-    `tile.planned_bytes` (of shared memory).
+    `tile.planned_bytes` (of shared memory). Inside of kernels, exponentials may
+    have a `tile.exponent_scale` (`--tile-choose-rounding`).
   }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;

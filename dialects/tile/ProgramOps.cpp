@@ -2,6 +2,7 @@
 // The kernel's attributes, and the ops that depend on the grid.
 #include "dialects/tile/ShapeCheck.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace act::tile;
@@ -300,6 +301,13 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
     return op->emitOpError()
            << "has " << name
            << ", expected it on a load, a store or an atomic_add";
+  if (name == exponentScaleName) {
+    auto scale = dyn_cast<FloatAttr>(attribute.getValue());
+    if (scale && scale.getType().isF64() && isa<math::ExpOp, math::Exp2Op>(op))
+      return success();
+    return op->emitOpError() << "has " << name << " = " << attribute.getValue()
+                             << ", expected an f64 on an exponential";
+  }
   static constexpr StringLiteral others[] = {
       "tile.ops",           "tile.shapes",       "tile.useful_flops",
       "tile.least_bytes",   "tile.shared_bytes", "tile.block_bytes",

@@ -105,6 +105,41 @@ def SetBlockSizesPass : Pass<"tile-set-block-sizes", "::mlir::gpu::GPUModuleOp">
   let dependentDialects = ["::act::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }
 
+def ChooseRoundingPass : Pass<"tile-choose-rounding", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "decides where results of blocks are rounded";
+  let description = [{
+    How a loop is split by its masks depends on the rows that a block has, and a
+    schedule must not change a bit of a result. So what rounds differently is decided
+    before `tile-split-masked-loops`, on blocks of f32:
+
+    - a b - m, m repeated along a row, where nothing else reads the product: it
+      begins with -m;
+    - x / r, where x is a sum of products, r is repeated along its rows and the
+      quotient is only rounded to 16 bits, is x times (1 / r): off by one and a half
+      ulp of f32;
+    - exp(s k - m), m repeated along a row, where s is a matrix product, possibly
+      masked by infinity, and k a constant (1 if there is none), is marked with k.
+      `tile-simplify-math` computes it by one fma.
+
+    Exponentials must have `fastmath<reassoc,contract,afn>`. If s contains more than a
+    product, such as the -1e9 that masks add, it may be of any size and has no mark.
+
+    Before:
+    ```mlir
+    %6 = arith.mulf %5, %cst_0 : tensor<16x32xf32>
+    %7 = arith.subf %6, %4 : tensor<16x32xf32>
+    %8 = math.exp %7 fastmath<reassoc,contract,afn> : tensor<16x32xf32>
+    ```
+    After `--tile-choose-rounding`:
+    ```mlir
+    %6 = arith.mulf %5, %cst_0 : tensor<16x32xf32>
+    %7 = arith.subf %6, %4 : tensor<16x32xf32>
+    %8 = math.exp %7 fastmath<reassoc,contract,afn> {tile.exponent_scale = 2.500000e-01 : f64} : tensor<16x32xf32>
+    ```
+  }];
+  let dependentDialects = ["::act::tile::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
 def SplitMaskedLoopsPass : Pass<"tile-split-masked-loops", "::mlir::gpu::GPUModuleOp"> {
   let summary = "splits loops into separate ones for full, masked and empty blocks";
   let description = [{
@@ -254,23 +289,20 @@ def SimplifyMathPass : Pass<"tile-simplify-math", "::mlir::gpu::GPUModuleOp"> {
 
     - the maximum of s k, k a positive constant, is k times that of s, bit for bit;
     - `c ? s k : -inf` is `(c ? s : -inf) k`, so a mask does not block the others;
-    - exp(s k - m), m repeated along a row, is 2 to the power
-      fma(s, k log2(e), -(m log2(e))), where s is a matrix product, possibly masked
-      by infinity; the second product is computed once per row;
+    - exp(s k - m), m repeated along a row, which `tile-choose-rounding` has marked
+      with k, is 2 to the power fma(s, k log2(e), -(m log2(e))); the second product
+      is computed once per row;
     - exp(x - m) of a row, where such a block has the same m, is 2 to the power
       x log2(e) - m log2(e), with the same product: its rounding is in both and
       cancels when one is divided by the other;
     - any other exp(x) is 2 to the power x log2(e);
     - a maximum is not -inf if one of its numbers is a sum of products, which are
       assumed to be finite: once `tile-split-masked-loops` has removed a mask, the
-      select that keeps hidden rows from NaN goes too;
-    - x / r, where x is a sum of products, r is repeated along its rows and the
-      quotient is only rounded to 16 bits, is x times (1 / r).
+      select that keeps hidden rows from NaN goes too.
 
     Exponentials must have `fastmath<reassoc,contract,afn>`; others stay. A weight
     then has a relative error of up to 2^-23 |m|, the same for the whole row, where
-    `math.exp` rounds it to the last bit. If s contains more than a product, such as
-    the -1e9 that masks add, it may be of any size. Then exp(s - m) is 2 to the power
+    `math.exp` rounds it to the last bit. Without a mark, exp(s - m) is 2 to the power
     (s - m) log2(e), which is 1 at the maximum and no more elsewhere. That costs one
     more instruction per element.
 

@@ -23,6 +23,7 @@ void tile::buildTilePipeline(OpPassManager &pm, const TileOptions &options) {
   pm.addPass(createFuseLoopsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addPass(createChooseRoundingPass());
   // Masks of whole blocks follow from the comparisons' operands. Fold the
   // constants that they become, and drop empty loops.
   pm.addPass(createSplitMaskedLoopsPass());

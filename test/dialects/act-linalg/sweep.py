@@ -181,7 +181,7 @@ def draw(pick):
 
 def edge(S, T=None, D=64, dtype="bf16", H=2, G=1, DV=None, packed=False, **options):
     return dict(B=1, S=S, T=T or S, H=H, G=G, D=D, DV=DV, dtype=dtype, packed=packed,
-                o=Options(scale=round(D**-0.5, 4), **options))
+                o=Options(**{"scale": round(D**-0.5, 4), **options}))
 
 
 def diagonal(hidden):
@@ -234,7 +234,10 @@ def edges(copy_warps):
     yield edge(150, 170, D=128, bias=numbers.standard_normal((1, 1, 1, 1)), sinks=numbers.standard_normal(2))
     # A score region with a mask of its own, of a number that is no infinity.
     for dtype, hidden in (("bf16", -1e9), ("f16", -40.0), ("f32", -1e9)):
-        yield edge(150, 170, dtype=dtype, H=1, region=diagonal(hidden))
+        yield edge(170, dtype=dtype, H=1, causal=True, region=diagonal(hidden))
+    # Scores that are products, without a factor: some blocks have a mask between them and what is subtracted.
+    yield edge(170, dtype="f32", H=1, causal=True, scale=1.0)
+    yield edge(170, 130, D=32, causal=True, scale=1.0)
     # Widths of which warps have unlike parts.
     for D, DV, dtype in ((208, 256, "bf16"), (240, 256, "bf16"), (160, 16, "f32"), (224, 112, "f32"), (224, 208, "f32"),
                          (240, 256, "f32")):

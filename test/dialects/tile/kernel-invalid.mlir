@@ -214,3 +214,13 @@ gpu.module @m {
 
 // expected-error@+1 {{a tensor map has a box of 24 bytes along the innermost dimension, expected a multiple of 16, at most the swizzle's}}
 #m = #tile.tensor_map<argument = 0, element = bf16, sizes = [4096, 512], strides = [2, 8192], box = [12, 64], swizzle = 128>
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @scaled(%x: f32) kernel {
+    // expected-error@+1 {{has tile.exponent_scale = 2.000000e+00 : f32, expected an f64 on an exponential}}
+    %y = math.exp %x {tile.exponent_scale = 2.0 : f32} : f32
+    gpu.return
+  }
+}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RUN: act-opt %s --pass-pipeline='builtin.module(gpu.module(tile-simplify-math,canonicalize,cse))' | FileCheck %s
+// RUN: act-opt %s --pass-pipeline='builtin.module(gpu.module(tile-choose-rounding,tile-simplify-math,canonicalize,cse))' | FileCheck %s
 // RUN: %python %S/fuse-loops-run.py %s %t products scaled
 // REQUIRES: python-packages
 
