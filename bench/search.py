@@ -15,9 +15,10 @@ Attention has heads of 64 to 256, full and causal, forward, and backward where w
 compute it, for 2048 to 16384 tokens (search_attention.py).
 
 A candidate of a product has the rows and columns of a program's block, warp groups that
-share the rows, and how many rows of programs start together; forward attention has groups,
-stages, rotation, turns, and may be persistent; backward it has stages, and a warp that adds
-to dq or none. Those that have no room in shared memory or registers are left out. With
+share the rows, how many rows of programs start together, and whether the first operand is
+read from shared memory or registers; forward attention has groups, stages, rotation, turns,
+a place of first operands, and may be persistent; backward it has stages, a place, and a
+warp that adds to dq or none. Those that have no room in shared memory or registers are left out. With
 --clusters, products may also share copies in clusters, of which the model knows nothing:
 only a card can prefer them. (On an H200, pairs of programs took 20 to 50 % longer in a
 prototype, so they are not tried unless asked for.) The rest is ranked by the models of
@@ -98,6 +99,7 @@ class Schedule:
     groups: int
     together: int
     cluster: int = 1
+    a: str = ""  # "registers": the first operand is read from there
 
     def stages(self):
         """As many as there is room for beside what warps store their results by."""
@@ -108,7 +110,7 @@ class Schedule:
 
     def __str__(self):
         return f"{self.rows}x{self.columns}, {self.groups} groups, {self.together} together" + \
-            f", clusters of {self.cluster}" * (self.cluster > 1)
+            f", clusters of {self.cluster}" * (self.cluster > 1) + f", a in {self.a}" * bool(self.a)
 
 
 # Products of bf16 by warp groups of this form (two share a block, 4 stages, persistent), on an H200,
@@ -140,6 +142,8 @@ class Model:
         down, across = math.ceil(p.rows / s.rows), math.ceil(p.columns / s.columns)
         waves = math.ceil(down * across / PROCESSORS)
         step = max(s.rows * s.columns / 32 * self.stall, 2 * STEP * (s.rows + s.columns) / self.fill)
+        if s.a == "registers":  # is there before a product begins
+            step += s.rows * STEP * 2 / 128
         program = math.ceil(p.sum / STEP) * step + self.begin + s.rows * s.columns * 2 * (1 + p.beside) * self.store
         together = min(s.together or down, down)
         beside = min(math.ceil(PROCESSORS / together), across)
@@ -177,9 +181,10 @@ def shapes():
 
 
 def candidates(p, clusters=(1,)):
-    for (rows, groups), columns, together, cluster in itertools.product(
-            ((64, 1), (128, 2), (256, 2), (192, 3)), (64, 96, 128, 160, 192, 224, 256), (1, 4, 8, 16), clusters):
-        s = Schedule(rows, columns, groups, together, cluster)
+    for (rows, groups), columns, together, cluster, a in itertools.product(
+            ((64, 1), (128, 2), (256, 2), (192, 3)), (64, 96, 128, 160, 192, 224, 256), (1, 4, 8, 16), clusters,
+            ("", "registers")):
+        s = Schedule(rows, columns, groups, together, cluster, a)
         programs = math.ceil(p.rows / rows) * math.ceil(p.columns / columns)
         if s.stages() >= 2 and s.registers(p.beside) <= GROUP_REGISTERS[groups] and rows <= 2 * p.rows:
             if programs % cluster == 0:
@@ -192,7 +197,7 @@ def line(p, s):
         return search_attention.line(p, s)
     return f'{{"rows": {p.rows}, "columns": {p.columns}, "sum": {p.sum}, "beside": {p.beside}, ' \
         f'"block": [{s.rows}, {s.columns}], "groups": {s.groups}, "together": {s.together}' \
-        + f', "cluster": {s.cluster}' * (s.cluster > 1) + "}"
+        + f', "cluster": {s.cluster}' * (s.cluster > 1) + f', "a": "{s.a}"' * bool(s.a) + "}"
 
 
 def table(found_by, parts):
@@ -233,6 +238,7 @@ class Compiled:
             wanted = dict(groups=s.groups, cluster=s.cluster)
             found = dict(groups=schedule.get("groups"), cluster=schedule.get("cluster", 1))
             grid, most = math.ceil(p.rows / s.rows) * math.ceil(p.columns / s.columns), 0
+        wanted, found = wanted | {"a": s.a}, found | {"a": schedule.get("a", "")}
         if found != wanted or self.entry["grid"][0] != grid:
             return f"is planned otherwise: {schedule}, {self.entry['grid'][0]} programs and not {grid}"
         if kernel.serialised:
@@ -293,13 +299,13 @@ def best(p, model, o, card, folder):
     # Blocks that were measured come first, unless the model sees more in others than it is off by.
     def rank(s):
         doubt = 1 if any(m[3:5] == (s.rows, s.columns) for m in MEASURED) else 1.03
-        return doubt * model.seconds(p, s), -s.rows * s.columns, -s.together, s.cluster
+        return doubt * model.seconds(p, s), -s.rows * s.columns, -s.together, s.cluster, s.a
     ranked, tried = sorted(candidates(p, o.clusters), key=rank), []
     good = []
     for s in ranked:
         if len(good) == o.tries or len(tried) == 3 * o.tries:
             break
-        if any(t.rows == s.rows and t.columns == s.columns and t.groups == s.groups for t, _ in tried) and not card:
+        if any((t.rows, t.columns, t.groups, t.a) == (s.rows, s.columns, s.groups, s.a) for t, _ in tried) and not card:
             continue  # the same code in another order
         compiled = Compiled(o.build, o.target, p, s, folder)
         fault = compiled.fault(p, s)
@@ -320,7 +326,7 @@ def best_attention(p, model, o, card, folder):
 
     def rank(s, kernel=None):
         doubt = 1 if search_attention.is_measured(p, s) else off
-        return doubt * model.seconds(p, s, kernel=kernel), s.persistent
+        return doubt * model.seconds(p, s, kernel=kernel), s.persistent, s.a
     good, tried = [], []
     for s in sorted(search_attention.candidates(p), key=rank):
         # What persistent programs of attention save is a constant that nothing was fitted to.
@@ -375,7 +381,7 @@ def read(entry):
         p = Attention.of(entry)
         return p, AttentionSchedule.of(p, entry)
     return Product(entry["rows"], entry["columns"], entry["sum"], entry["beside"]), \
-        Schedule(*entry["block"], entry["groups"], entry["together"], entry.get("cluster", 1))
+        Schedule(*entry["block"], entry["groups"], entry["together"], entry.get("cluster", 1), entry.get("a", ""))
 
 
 def check(o):

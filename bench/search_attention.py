@@ -17,6 +17,8 @@ PROCESSORS, SHARED, REGISTERS, GROUP = 132, 232448, 65536, 64
 GROUP_REGISTERS = {1: 255, 2: 240, 3: 160}
 # Spills of up to so many bytes are a register or two around a loop.
 SPILLED = 128
+# Of first operands (AttentionSchedule.a).
+PLACES = ("", "registers", "shared")
 
 
 def up(number, unit):
@@ -88,22 +90,30 @@ class AttentionSchedule:
     turns: bool = False
     persistent: bool = False
     stores: bool = False
+    a: str = ""  # where first operands are read: "registers", "shared", or each where it is
 
     def __str__(self):
         flags = [name for name in ("rotated", "turns", "persistent", "stores") if getattr(self, name)]
-        return ", ".join([f"{self.groups} groups", f"{self.stages} stages", *flags])
+        return ", ".join([f"{self.groups} groups", f"{self.stages} stages", *([f"a in {self.a}"] if self.a else []), *flags])
 
     def own(self, p):
         """As the table has it."""
+        a = {"a": self.a} if self.a else {}
         if p.backward:
-            return dict(stages=self.stages, stores=self.stores)
+            return dict(stages=self.stages, stores=self.stores) | a
         return dict(groups=self.groups, stages=self.stages, rotated=self.rotated, turns=self.turns) | \
-            ({"persistent": True} if self.persistent else {})
+            ({"persistent": True} if self.persistent else {}) | a
 
     @staticmethod
     def of(p, entry):
         return AttentionSchedule(order_of(p)[0] if p.backward else entry["groups"], entry["stages"],
-                                 *(entry.get(n, False) for n in ("rotated", "turns", "persistent", "stores")))
+                                 *(entry.get(n, False) for n in ("rotated", "turns", "persistent", "stores")),
+                                 entry.get("a", ""))
+
+
+def operands(p, a):
+    """Registers of a thread for operands that stay in them: queries, or backward keys and values."""
+    return (p.width + p.values * p.backward) // 4 if a == "registers" else 0
 
 
 def holds(p, step, groups, rotated):
@@ -118,8 +128,10 @@ def shared_bytes(p, step, s):
     """Of a program: the ring's slots, and what stays, which a persistent program has as often."""
     rows, both = GROUP * s.groups, 2 * (p.width + p.values)
     if p.backward:
-        return s.stages * step * (both + 8 + 4 * p.width * s.stores) + rows * both + 2 * rows * step
+        return s.stages * step * (both + 8 + 4 * p.width * s.stores) + rows * both + 2 * rows * step * (1 + (s.a == "shared"))
     stays, beside = rows * p.width * 2, 4096 * 4 * s.groups
+    if s.a == "shared":
+        stays += 2 * rows * step
     if s.persistent:
         return s.stages * (step * both + stays) + beside
     return s.stages * step * both + max(stays, beside)
@@ -151,14 +163,17 @@ def candidates(p):
         return
     own, step = found
     if p.backward:
-        every = (AttentionSchedule(own, stages, stores=stores) for stages in (1, 2, 3) for stores in (True, False))
+        every = (AttentionSchedule(own, stages, stores=stores, a=a)
+                 for stages, stores, a in itertools.product((1, 2, 3), (True, False), PLACES))
     else:
-        every = (AttentionSchedule(groups, stages, rotated, turns, persistent)
-                 for groups, stages, (rotated, turns), persistent in itertools.product(
-                     (1, 2, 3), (1, 2, 3), ((True, True), (True, False), (False, False)), (False, True))
-                 if groups <= math.ceil(p.queries / GROUP) and not (turns and groups == 1))
+        # Rotated, the next product's operand is carried in registers.
+        every = (AttentionSchedule(groups, stages, rotated, turns, persistent, a=a)
+                 for groups, stages, (rotated, turns), persistent, a in itertools.product(
+                     (1, 2, 3), (1, 2, 3), ((True, True), (True, False), (False, False)), (False, True), PLACES)
+                 if groups <= math.ceil(p.queries / GROUP) and not (turns and groups == 1)
+                 and not (rotated and a == "shared"))
     for s in every:
-        if holds(p, step, s.groups, s.rotated) <= GROUP_REGISTERS[s.groups] and shared_bytes(p, step, s) + 1024 <= SHARED:
+        if holds(p, step, s.groups, s.rotated) + operands(p, s.a) <= GROUP_REGISTERS[s.groups] and shared_bytes(p, step, s) + 1024 <= SHARED:
             yield s
 
 
@@ -196,8 +211,8 @@ MEASURED_BACKWARD = [
 def is_measured(p, s):
     """Whether a schedule has the form of what was measured, or of FlashAttention-3, which has no turns where heads
     are wider than 128."""
-    if s.stages != 2 or p.backward:
-        return s.stages == 2 and s.stores
+    if s.stages != 2 or s.a or p.backward:
+        return s.stages == 2 and not s.a and s.stores
     return s.rotated and s.turns == (p.values <= 128) and s.groups == (3 if p.values <= 64 else 2)
 
 
@@ -217,10 +232,11 @@ class AttentionModel:
     (`drift`).
 
     `serial` is what FlashAttention-3 (H100) and TLX lose without rotation at heads of 128: 16 and 22 %.
+    `exchange` is a store of probabilities to shared memory, its fence and a barrier.
     `start` is what products of 4096 lose where they are not persistent: an mbarrier's, a copy's and a register
     exchange's latency among it. `arrive` is the latency of a copy, which one stage does not hide."""
     clock, launch, fill = 1.74e9, 1.0e-5, 29.0
-    serial, start, turn, arrive, drift = 300.0, 1100.0, 500.0, 800.0, 1.005
+    serial, start, turn, arrive, drift, exchange = 300.0, 1100.0, 500.0, 800.0, 1.005, 200.0
     instructions = {False: 0.21, True: 0.40}  # per score, before they are counted
     # Fitted by --fit.
     latency, key, unordered, begin, back = 1060.0, 3.94, 0.125, 3360.0, 3130.0
@@ -237,8 +253,13 @@ class AttentionModel:
             path = self.latency + self.key * step + (0 if s.rotated else scores * p.values / 2048 + self.serial)
             if groups > 1 and not (s.turns and residents == 1):
                 path *= 1 + self.unordered
-            # Scores read their queries too; probabilities are in registers.
-            read = groups * (p.width / 16 * (2048 + 32 * step) + step / 16 * 32 * p.values)
+            # Scores read their queries too, unless they are in registers; probabilities are.
+            read = groups * (p.width / 16 * (2048 * (s.a != "registers") + 32 * step) + step / 16 * 32 * p.values)
+        if s.a == "shared":
+            # What is stored is read once by each product, 2048 bytes for 16 of its depth.
+            path += self.exchange
+            issue += groups * self.exchange / 8
+            read += groups * (1 + p.backward) * step / 16 * 2 * 2048
         copied = residents * step * 2 * (p.width + p.values)
         if s.stages == 1:
             path += self.arrive + copied / self.fill

@@ -71,6 +71,7 @@ Attribute ScheduleAttr::parse(AsmParser &p, Type) {
   int64_t warps = 4, stages = 2, copyWarps = 0, storeWarps = 0, cluster = 1;
   int64_t copyRegisters = 0, computeRegisters = 0;
   bool inGroups = false, rotated = false, persistent = false, turns = false;
+  FirstOperand a = FirstOperand::WhereItIs;
   SmallVector<int64_t> raster;
   // copy = 3 at 40, store = 1, compute at 232
   auto parseRole = [&]() -> ParseResult {
@@ -110,13 +111,24 @@ Attribute ScheduleAttr::parse(AsmParser &p, Type) {
       return p.parseInteger(stages);
     if (key == "cluster")
       return p.parseInteger(cluster);
+    if (key == "a") {
+      SMLoc at = p.getCurrentLocation();
+      StringRef from;
+      if (p.parseKeyword(&from))
+        return failure();
+      auto known = symbolizeFirstOperand(from);
+      if (!known || *known == FirstOperand::WhereItIs)
+        return p.emitError(at) << "expected registers or shared, got " << from;
+      a = *known;
+      return success();
+    }
     if (key == "raster")
       return p.parseDimensionList(raster, /*allowDynamic=*/false,
                                   /*withTrailingX=*/false);
     if (key == "roles")
       return p.parseCommaSeparatedList(AsmParser::Delimiter::Braces, parseRole);
     return p.emitError(keyLoc)
-           << "expected warps, groups, stages, raster, rotated, turns, "
+           << "expected warps, groups, stages, raster, a, rotated, turns, "
               "persistent, cluster or roles, got "
            << key;
   };
@@ -125,7 +137,7 @@ Attribute ScheduleAttr::parse(AsmParser &p, Type) {
   return p.getChecked<ScheduleAttr>(
       loc, p.getContext(), warps, stages, ArrayRef<int64_t>(raster), copyWarps,
       inGroups, copyRegisters, computeRegisters, rotated, persistent, turns,
-      storeWarps, cluster);
+      storeWarps, cluster, a);
 }
 
 void ScheduleAttr::print(AsmPrinter &p) const {
@@ -138,6 +150,8 @@ void ScheduleAttr::print(AsmPrinter &p) const {
     p << ", raster = ";
     llvm::interleave(getRaster(), p, "x");
   }
+  if (getA() != FirstOperand::WhereItIs)
+    p << ", a = " << stringifyFirstOperand(getA());
   if (getRotated())
     p << ", rotated";
   if (getTurns())
@@ -167,28 +181,43 @@ ScheduleAttr ScheduleAttr::withoutRoles() const {
   return get(getContext(), getWarps(), getStages(), getRaster(),
              /*copyWarps=*/0, getInGroups(), /*copyRegisters=*/0,
              /*computeRegisters=*/0, /*rotated=*/false, getPersistent(),
-             /*turns=*/false, /*storeWarps=*/0, /*cluster=*/1);
+             /*turns=*/false, /*storeWarps=*/0, /*cluster=*/1, getA());
 }
 
 ScheduleAttr ScheduleAttr::withoutStores() const {
   return get(getContext(), getWarps(), getStages(), getRaster(),
              getCopyWarps() + getStoreWarps(), getInGroups(),
              getCopyRegisters(), getComputeRegisters(), getRotated(),
-             getPersistent(), getTurns(), /*storeWarps=*/0, getCluster());
+             getPersistent(), getTurns(), /*storeWarps=*/0, getCluster(),
+             getA());
+}
+
+ScheduleAttr ScheduleAttr::withoutRotation() const {
+  return get(getContext(), getWarps(), getStages(), getRaster(), getCopyWarps(),
+             getInGroups(), getCopyRegisters(), getComputeRegisters(),
+             /*rotated=*/false, getPersistent(), getTurns(), getStoreWarps(),
+             getCluster(), getA());
+}
+
+ScheduleAttr ScheduleAttr::withoutTurns() const {
+  return get(getContext(), getWarps(), getStages(), getRaster(), getCopyWarps(),
+             getInGroups(), getCopyRegisters(), getComputeRegisters(),
+             getRotated(), getPersistent(), /*turns=*/false, getStoreWarps(),
+             getCluster(), getA());
 }
 
 ScheduleAttr ScheduleAttr::withoutRaster() const {
   return get(getContext(), getWarps(), getStages(), {}, getCopyWarps(),
              getInGroups(), getCopyRegisters(), getComputeRegisters(),
              getRotated(), getPersistent(), getTurns(), getStoreWarps(),
-             getCluster());
+             getCluster(), getA());
 }
 
 ScheduleAttr ScheduleAttr::withoutCluster() const {
   return get(getContext(), getWarps(), getStages(), getRaster(), getCopyWarps(),
              getInGroups(), getCopyRegisters(), getComputeRegisters(),
              getRotated(), getPersistent(), getTurns(), getStoreWarps(),
-             /*cluster=*/1);
+             /*cluster=*/1, getA());
 }
 
 /// Whether the roles' registers are those of `setmaxnreg`, and a launch has as
@@ -228,7 +257,8 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> error,
                                    bool inGroups, int64_t copyRegisters,
                                    int64_t computeRegisters, bool rotated,
                                    bool persistent, bool turns,
-                                   int64_t storeWarps, int64_t cluster) {
+                                   int64_t storeWarps, int64_t cluster,
+                                   FirstOperand a) {
   if (warps < 1 || warps > 32)
     return error() << "a schedule has " << warps << " warps, expected 1 to 32";
   if (copyWarps < 0 || copyWarps > 32 - warps - storeWarps)
@@ -251,6 +281,10 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> error,
            << "a schedule is rotated, expected groups = N, whose products run "
               "beside other work, and roles = {copy = N}, whose rings the next "
               "iteration reads";
+  if (a != FirstOperand::WhereItIs && !inGroups)
+    return error() << "a schedule has a = " << stringifyFirstOperand(a)
+                   << ", expected groups = N, whose products may read their "
+                      "first operand from there";
   if (turns && (!inGroups || warps <= groupWarps || !copyWarps))
     return error() << "a schedule has turns, expected groups = 2 or more that "
                       "take them, and roles = {copy = N}";

@@ -238,6 +238,11 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     registers of the copying ones: `roles = {copy = 3 at 24, store = 1, compute at
     240}`.
 
+    `a = registers` lets warp groups read the first operands of their products from
+    registers, also those that are loaded, and `a = shared` from shared memory, also
+    those that are computed. Without it, each comes from where it is: loaded blocks
+    from shared memory, computed ones from registers. It needs groups.
+
     `rotated` lets a product of the next iteration run beside what this one computes
     between two of its products, in loops whose operands a copying warp loads: the
     loop carries the second product's computed operand (--tile-rotate-loops). It
@@ -265,6 +270,7 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     `#tile.schedule<warps = 4, stages = 3, roles = {copy = 1}>`,
     `#tile.schedule<groups = 2, stages = 4, roles = {copy = 4 at 40, compute at 232}>`,
     `#tile.schedule<groups = 2, stages = 2, roles = {copy = 3 at 24, store = 1, compute at 240}>`,
+    `#tile.schedule<groups = 2, stages = 2, a = registers, roles = {copy = 4 at 40, compute at 232}>`,
     `#tile.schedule<groups = 2, stages = 2, rotated, roles = {copy = 4 at 40, compute at 232}>`,
     `#tile.schedule<groups = 2, stages = 2, rotated, turns, roles = {copy = 4 at 40, compute at 232}>`,
     `#tile.schedule<groups = 2, stages = 4, persistent, roles = {copy = 4 at 40, compute at 232}>`,
@@ -281,7 +287,8 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
                         DefaultValuedParameter<"bool", "false">:$persistent,
                         DefaultValuedParameter<"bool", "false">:$turns,
                         DefaultValuedParameter<"int64_t", "0">:$storeWarps,
-                        DefaultValuedParameter<"int64_t", "1">:$cluster);
+                        DefaultValuedParameter<"int64_t", "1">:$cluster,
+                        DefaultValuedParameter<"FirstOperand", "FirstOperand::WhereItIs">:$a);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let builders = [AttrBuilder<(ins "int64_t":$warps, "int64_t":$stages,
@@ -289,7 +296,7 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     return $_get($_ctxt, warps, stages, raster, copyWarps, /*inGroups=*/false,
                  /*copyRegisters=*/0, /*computeRegisters=*/0, /*rotated=*/false,
                  /*persistent=*/false, /*turns=*/false, /*storeWarps=*/0,
-                 /*cluster=*/1);
+                 /*cluster=*/1, FirstOperand::WhereItIs);
   }]>];
   let extraClassDeclaration = [{
     /// Warps that multiply together, threads of them, and rows of a sum that an
@@ -306,6 +313,10 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     ScheduleAttr withoutRoles() const;
     /// The same schedule, with the storing warp among those that copy.
     ScheduleAttr withoutStores() const;
+    /// The same schedule, with a loop's products in one iteration.
+    ScheduleAttr withoutRotation() const;
+    /// The same schedule, with groups that start products when they can.
+    ScheduleAttr withoutTurns() const;
     /// The same schedule, with programs in the order of their numbers.
     ScheduleAttr withoutRaster() const;
     /// The same schedule, with each program on its own.
@@ -410,6 +421,13 @@ def Tile_LayoutAttr : Tile_Attr<"Layout", "layout",
     static LayoutAttr get(::mlir::MLIRContext *context,
                           const ::act::layout::Distributed &layout);
   }];
+}
+
+def Tile_FirstOperand : I32EnumAttr<"FirstOperand", "where warp groups read first operands", [
+  I32EnumAttrCase<"WhereItIs", 0, "where_it_is">, I32EnumAttrCase<"Registers", 1, "registers">,
+  I32EnumAttrCase<"Shared", 2, "shared">]> {
+  let cppNamespace = "::act::tile";
+  let genSpecializedAttr = 0;
 }
 
 def Tile_GridAxis : I32EnumAttr<"GridAxis", "an axis of the grid", [

@@ -11,6 +11,7 @@
 // PlanGrid.h chooses it.
 #ifndef ACT_PASSES_ACTTOTILE_KERNELGRID_H
 #define ACT_PASSES_ACTTOTILE_KERNELGRID_H
+#include "dialects/tile/Dialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Value.h"
 #include "mlir/Support/LLVM.h"
@@ -27,6 +28,8 @@ struct KernelGrid {
   bool inGroups = false;
   /// As many groups as a table says; 0: one for each 64 rows.
   int64_t groups = 0;
+  /// Where groups read first operands.
+  FirstOperand a = FirstOperand::WhereItIs;
   /// The next block's scores are computed while this one's are summed up.
   bool rotated = false;
   /// Groups start their products in turn.

@@ -60,6 +60,7 @@ std::optional<KernelGrid> act::tile::asListed(const KernelGrid &planned,
   g.rotated = found->rotated;
   g.turns = found->turns;
   g.persistent = found->persistent;
+  g.a = found->a;
   if (size->backward) {
     g.stores = found->stores;
   } else {
@@ -67,8 +68,12 @@ std::optional<KernelGrid> act::tile::asListed(const KernelGrid &planned,
         llvm::divideCeil(shapeOf(g.root)[p.rows], ScheduleAttr::groupRows);
     g.takeGroups(p.rows, std::min(found->groups, most));
   }
+  // Queries, or backward keys and values, of 64 rows for each group.
+  const int64_t kept = g.a != FirstOperand::Registers ? 0
+                       : size->backward ? (size->width + size->values) / 4
+                                        : size->width / 4;
   if (!haveRegisters(g, p, factsOf(nearestProducts(results.stored)),
-                     results.added.size()))
+                     results.added.size(), kept))
     return {};
   return g;
 }

@@ -207,6 +207,7 @@ void Product::planWide(int64_t others) {
     grid.blocks[p.columns] = block(columns, found->blockColumns, 16);
     grid.groups = found->groups;
     grid.cluster = found->cluster;
+    grid.a = found->a;
     while (grid.blocks[p.rows] % (grid.groups * ScheduleAttr::groupRows))
       --grid.groups;
     if (!ScheduleTable::hasRegisters(grid.blocks[p.rows],
@@ -418,6 +419,11 @@ SmallVector<KernelGrid> Product::sameBits(const KernelGrid &planned,
       add(g, groups, 2);
       g.rotated = false;
       add(g, groups, 2);
+      for (FirstOperand a : {FirstOperand::Registers, FirstOperand::Shared}) {
+        g.a = a;
+        add(g, groups, 2);
+      }
+      g.a = FirstOperand::WhereItIs;
       g.persistent = results.added.empty();
       add(g, groups, 2);
       g = planned;

@@ -14,6 +14,22 @@ namespace json = llvm::json;
 
 // Found by its argument.
 namespace act::tile {
+/// An entry's "a", if it has one. Whether that is a place to read from.
+static bool readFirstOperand(const json::Value &value, FirstOperand &to,
+                             json::Path path) {
+  const json::Value *a = value.getAsObject()->get("a");
+  if (!a)
+    return true;
+  auto text = a->getAsString();
+  auto known = text ? symbolizeFirstOperand(*text) : std::nullopt;
+  if (!known || *known == FirstOperand::WhereItIs) {
+    path.field("a").report("expected registers or shared");
+    return false;
+  }
+  to = *known;
+  return true;
+}
+
 static bool fromJSON(const json::Value &value, ProductSchedule &to,
                      json::Path path) {
   json::ObjectMapper map(value, path);
@@ -22,7 +38,8 @@ static bool fromJSON(const json::Value &value, ProductSchedule &to,
       !map.map("columns", to.size.columns) || !map.map("sum", to.size.sum) ||
       !map.map("beside", to.size.beside) || !map.map("block", block) ||
       !map.map("groups", to.groups) || !map.map("together", to.together) ||
-      !map.mapOptional("cluster", to.cluster))
+      !map.mapOptional("cluster", to.cluster) ||
+      !readFirstOperand(value, to.a, path))
     return false;
   auto refuse = [&](llvm::StringLiteral key, llvm::StringLiteral why) {
     path.field(key).report(why);
@@ -59,7 +76,8 @@ static bool fromJSON(const json::Value &value, AttentionSchedule &to,
       !map.mapOptional("rotated", to.rotated) ||
       !map.mapOptional("turns", to.turns) ||
       !map.mapOptional("persistent", to.persistent) ||
-      !map.mapOptional("stores", to.stores))
+      !map.mapOptional("stores", to.stores) ||
+      !readFirstOperand(value, to.a, path))
     return false;
   auto refuse = [&](llvm::StringRef key, llvm::StringLiteral why) {
     path.field(key).report(why);
@@ -88,6 +106,9 @@ static bool fromJSON(const json::Value &value, AttentionSchedule &to,
     return refuse("groups", "expected 1 to 3");
   if (to.turns && (to.groups < 2 || !to.rotated))
     return refuse("turns", "expected beside 2 groups or 3, and rotated");
+  if (to.rotated && to.a == FirstOperand::Shared)
+    return refuse("a", "expected registers where it is rotated: the next "
+                       "iteration takes a computed operand from there");
   return true;
 }
 } // namespace act::tile

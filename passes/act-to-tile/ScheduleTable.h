@@ -34,6 +34,7 @@
 #ifndef ACT_PASSES_ACTTOTILE_SCHEDULETABLE_H
 #define ACT_PASSES_ACTTOTILE_SCHEDULETABLE_H
 #include "act/Target/Target.h"
+#include "dialects/tile/Dialect.h"
 #include "llvm/Support/Error.h"
 #include <vector>
 
@@ -51,6 +52,7 @@ struct ProductSchedule {
   int64_t groups = 2;                          // of warps, which share the rows
   int64_t together = 1;                        // KernelGrid::rowsTogether
   int64_t cluster = 1;                         // programs that share copies
+  FirstOperand a = FirstOperand::WhereItIs;
 };
 
 struct AttentionSize {
@@ -66,6 +68,7 @@ struct AttentionSchedule {
   int64_t groups = 1; // of warps, 64 queries each; backward: not said
   int64_t stages = 2;
   bool rotated = false, turns = false, persistent = false, stores = false;
+  FirstOperand a = FirstOperand::WhereItIs;
 };
 
 class ScheduleTable {

@@ -173,7 +173,8 @@ void Estimate::addOperands(linalg::GenericOp op, ArrayRef<int> loops, int depth,
     // Rows of a product that one warp holds stay where they are, if they are
     // the next one's too.
     bool isRows = along.size() == 2 && along.back() == depth;
-    if (isRows && columnWarps(axes[along.front()].extent, grid.warps) == 1)
+    if (isRows && grid.a != FirstOperand::Shared &&
+        columnWarps(axes[along.front()].extent, grid.warps) == 1)
       continue;
     int64_t &most = exchanged[input->get()];
     most = std::max(most, bytes);

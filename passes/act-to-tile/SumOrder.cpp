@@ -131,7 +131,8 @@ static KernelGrid fitRegisters(KernelGrid grid, const ProductShape &p,
 }
 
 bool act::tile::haveRegisters(const KernelGrid &grid, const ProductShape &p,
-                              const ProductFacts &facts, int64_t added) {
+                              const ProductFacts &facts, int64_t added,
+                              int64_t operands) {
   const int64_t groups = grid.warps / ScheduleAttr::groupWarps,
                 inner = facts.products - facts.kept, step = grid.step,
                 columns = grid.blocks[p.columns],
@@ -144,7 +145,7 @@ bool act::tile::haveRegisters(const KernelGrid &grid, const ProductShape &p,
                : added     ? 16
                            : 32;
   const int64_t held =
-      facts.kept * columns / 2 +
+      facts.kept * columns / 2 + operands +
       (added ? std::max(scores + step / 4, rounded + part)
              : scores + (grid.rotated ? rounded : rounded / 2));
   const int64_t most = GroupRegisters(groups, added > 0).compute;

@@ -63,8 +63,11 @@ ProductFacts factsOf(mlir::ValueRange results);
 /// - or, where a product is added to memory, half of a row of two products,
 ///   the first one rounded as well, and then its part of that product: rows of
 ///   steps and the same columns.
+///
+/// `operands` are registers for operands that stay in them.
 bool haveRegisters(const KernelGrid &grid, const ProductShape &product,
-                   const ProductFacts &facts, int64_t added);
+                   const ProductFacts &facts, int64_t added,
+                   int64_t operands = 0);
 
 /// The order of products that depend on each other, such as those of attention,
 /// and grids that have it, for nothing but them: the fastest first, the last

@@ -2,7 +2,7 @@
 //
 // Dots that become wgmma, as products that run beside other work. Operands come
 // from shared memory: loads by a ring, which is made later, computed blocks by
-// a store. A stays in registers if it is computed.
+// a store. A stays in registers if it is computed, or as the schedule says.
 //
 //     %r = tile.dot %a, %b, %acc        %s = tile.to_shared %x, for %b and %a
 //                                       %0 = tile.begin_dot %acc
@@ -63,27 +63,42 @@ Value staged(const Source &source, OpBuilder &b, Location loc) {
   return viewOf(ToSharedOp::create(b, loc, type, source.block), source, b, loc);
 }
 
+/// Computed blocks that are in shared memory already.
+using Stored = llvm::DenseMap<Value, Value>;
+
 /// A computed block, stored for the asynchronous product to read.
-Value stored(const Source &source, OpBuilder &b, Location loc) {
+Value stored(const Source &source, OpBuilder &b, Location loc, Stored &known) {
+  Value &before = known[source.block];
+  if (before && before.getParentBlock() == b.getInsertionBlock())
+    return viewOf(before, source, b, loc);
   auto type = swizzledMemory(cast<RankedTensorType>(source.block.getType()));
   Value memory = AllocSharedOp::create(b, loc, type, IntegerAttr());
   StoreSharedOp::create(b, loc, source.block, memory, ValueRange(),
                         DenseI64ArrayAttr());
   FenceSharedOp::create(b, loc);
   BarrierOp::create(b, loc);
+  before = memory;
   return viewOf(memory, source, b, loc);
 }
 
-void makeAsync(DotOp dot) {
+/// The sum of another product is in the registers that a first operand is read
+/// from; what is elsewhere goes by way of memory.
+bool isInRegisters(DotOp dot, const Source &a, FirstOperand from) {
+  if (from != FirstOperand::WhereItIs)
+    return from == FirstOperand::Registers;
+  return !isStaged(a.block) && a.block == dot.getA();
+}
+
+void makeAsync(DotOp dot, FirstOperand from, Stored &known) {
   OpBuilder b(dot);
   Location loc = dot.getLoc();
+  auto inMemory = [&](const Source &source) {
+    return isStaged(source.block) ? staged(source, b, loc)
+                                  : stored(source, b, loc, known);
+  };
   Source a = sourceOf(dot.getA()), n = sourceOf(dot.getB());
-  // The sum of another product is in the registers that the operand is read
-  // from; what is elsewhere goes by way of memory.
-  Value first = isStaged(a.block)       ? staged(a, b, loc)
-                : a.block == dot.getA() ? dot.getA()
-                                        : stored(a, b, loc);
-  Value second = isStaged(n.block) ? staged(n, b, loc) : stored(n, b, loc);
+  Value first = isInRegisters(dot, a, from) ? dot.getA() : inMemory(a);
+  Value second = inMemory(n);
   Value acc =
       BeginDotOp::create(b, loc, PendingType::get(dot.getType()), dot.getAcc());
   Value sum = DotAsyncOp::create(b, loc, acc.getType(), first, second, acc,
@@ -225,7 +240,11 @@ struct AsyncDots : act::tile::impl::AsyncDotsPassBase<AsyncDots> {
       if (isWgmma(dot))
         dots.push_back(dot);
     });
-    llvm::for_each(dots, makeAsync);
+    Stored known;
+    for (DotOp dot : dots) {
+      auto kernel = dot->getParentOfType<gpu::GPUFuncOp>();
+      makeAsync(dot, getSchedule(kernel).getA(), known);
+    }
     getOperation()->walk([](BeginDotOp begin) { chain(begin); });
     SmallVector<scf::ForOp> loops;
     getOperation()->walk([&](scf::ForOp loop) { loops.push_back(loop); });

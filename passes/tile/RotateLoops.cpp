@@ -41,6 +41,7 @@ public:
   void apply();
 
 private:
+  bool isSummed(Value v);
   bool findSecond();
   bool isForSecond(Operation &op);
   bool sharesBlock();
@@ -64,11 +65,27 @@ private:
   SmallVector<Value> crossing; // what `late` and `end` read of this iteration
 };
 
+/// Whether the value is computed from the sum of a product of this iteration.
+bool Rotation::isSummed(Value v) {
+  SetVector<Operation *> behind;
+  auto add = [&](Value v) {
+    if (Operation *op = v.getDefiningOp(); op && loop->isProperAncestor(op))
+      behind.insert(op);
+  };
+  add(v);
+  for (size_t i = 0; i < behind.size(); ++i) {
+    if (isa<DotResultOp>(behind[i]))
+      return true;
+    llvm::for_each(behind[i]->getOperands(), add);
+  }
+  return false;
+}
+
 /// The product whose operand in registers comes from another one of the loop,
 /// and whose sum the next iteration goes on with.
 bool Rotation::findSecond() {
   for (auto dot : body.getOps<DotAsyncOp>()) {
-    if (!isa<RankedTensorType>(dot.getA().getType())) {
+    if (!isa<RankedTensorType>(dot.getA().getType()) || !isSummed(dot.getA())) {
       if (!first)
         first = dot;
       continue;
@@ -293,7 +310,10 @@ struct RotateLoops : act::tile::impl::RotateLoopsPassBase<RotateLoops> {
           rotation.apply();
           any = true;
         }
-      if (!any && isByHand(kernel) && hasGroupProducts(kernel))
+      if (any)
+        return;
+      kernel->setAttr(scheduleName, getSchedule(kernel).withoutRotation());
+      if (isByHand(kernel) && hasGroupProducts(kernel))
         kernel.emitWarning(
             "is rotated, but has no loop of two products where copying warps "
             "load the operands, and the second product takes what is computed "

@@ -66,7 +66,10 @@ struct TakeTurns : act::tile::impl::TakeTurnsPassBase<TakeTurns> {
         roles.getCompute().walk(
             [&](scf::ForOp loop) { any |= takeTurns(loop); });
       });
-      if (!any && isByHand(kernel) && hasGroupProducts(kernel))
+      if (any)
+        return;
+      kernel->setAttr(scheduleName, getSchedule(kernel).withoutTurns());
+      if (isByHand(kernel) && hasGroupProducts(kernel))
         kernel.emitWarning("has turns, but no loop that starts two products "
                            "before it waits for one");
     });

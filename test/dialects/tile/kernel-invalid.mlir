@@ -13,7 +13,7 @@
 // -----
 
 // an unknown key
-// expected-error@+1 {{expected warps, groups, stages, raster, rotated, turns, persistent, cluster or roles, got lanes}}
+// expected-error@+1 {{expected warps, groups, stages, raster, a, rotated, turns, persistent, cluster or roles, got lanes}}
 #s = #tile.schedule<lanes = 32>
 
 // -----
@@ -224,3 +224,13 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// expected-error@+1 {{expected registers or shared, got memory}}
+#m = #tile.schedule<groups = 2, stages = 2, a = memory>
+
+// -----
+
+// expected-error@+1 {{a schedule has a = registers, expected groups = N, whose products may read their first operand from there}}
+#m = #tile.schedule<warps = 8, stages = 2, a = registers>

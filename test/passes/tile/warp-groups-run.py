@@ -4,7 +4,7 @@
 all checks, in the orders that the seeds draw (default 0).
 
 Products with either order of each operand's dimensions, from views whose ends no block meets;
-computed operands; block widths that are no powers of two; with and without a role that
+computed operands; first operands in registers or shared memory; block widths that are no powers of two; with and without a role that
 copies, and registers for the roles; persistent ones; clusters that share an operand; another tensor that is added; a chain of two products, as in attention, also rotated and in turns;
 three products as in its gradient, also with a storing warp, and with programs that take turns. The same kernels run on the host. Numbers
 are small integers, so sums are exact in any order; where programs take turns, they are right in one order alone."""
@@ -56,6 +56,10 @@ PRODUCTS = [
     Product("48 of k", ROLES, k=48, size=(128, 128, 336)),
     Product("computed a", ROLES, computed="a"),
     Product("computed b", "groups = 2, stages = 2", computed="b"),
+    Product("computed a in shared memory", ROLES.replace("roles", "a = shared, roles"), computed="a"),
+    Product("a in registers", ROLES.replace("roles", "a = registers, roles")),
+    Product("a by k in registers, no roles", "groups = 2, stages = 2, a = registers", a_transposed=True),
+    Product("a in registers, persistent", ROLES.replace("roles", "a = registers, persistent, roles"), n=96),
     Product("both computed", "groups = 2, stages = 2", computed="ab", b_transposed=True),
     Product("both computed, a by k", "groups = 2, stages = 2", computed="ab", a_transposed=True),
     Product("f32 result", "groups = 2, stages = 2, roles = {copy = 1}", n=64, result="f32"),
@@ -320,6 +324,8 @@ def kernels():
                      "groups = 2, stages = 1, rotated, turns, roles = {copy = 1}",
                      "groups = 2, stages = 2, rotated, turns, persistent, roles = {copy = 4 at 24, compute at 240}",
                      "groups = 1, stages = 1, rotated, roles = {copy = 1}",
+                     "groups = 2, stages = 2, a = registers, rotated, turns, persistent, roles = {copy = 4 at 24, compute at 240}",
+                     "groups = 2, stages = 2, a = shared, roles = {copy = 4 at 24, compute at 240}",
                      "groups = 2, stages = 2, cluster = 2, roles = {copy = 4 at 24, compute at 240}",
                      "groups = 2, stages = 2, rotated, turns, cluster = 4, roles = {copy = 4 at 24, compute at 240}",
                      "groups = 2, stages = 2, rotated, persistent, cluster = 2, roles = {copy = 1}"):
@@ -338,7 +344,9 @@ def kernels():
                      "groups = 1, stages = 3, roles = {copy = 1}", "groups = 2, stages = 2",
                      "groups = 2, stages = 2, roles = {copy = 3 at 24, store = 1, compute at 240}",
                      "groups = 2, stages = 1, persistent, roles = {copy = 3 at 24, store = 1, compute at 240}",
-                     "groups = 1, stages = 3, roles = {copy = 1, store = 1}"):
+                     "groups = 1, stages = 3, roles = {copy = 1, store = 1}",
+                     "groups = 2, stages = 2, a = registers, roles = {copy = 4 at 24, compute at 240}",
+                     "groups = 2, stages = 2, a = shared, roles = {copy = 3 at 24, store = 1, compute at 240}"):
         programs = 4 if "persistent" in schedule else 2
         arrays = {x: rng.integers(-1, 2, shape).astype(np.float64)
                   for x, shape in (("q", (2, 256, 64)), ("k", (128 * programs, 64)), ("r", (programs, 256)))}
