@@ -308,7 +308,7 @@ void KernelOfFunction::makeKernel() {
                         grid.inGroups ? registers.copy : 0,
                         grid.inGroups ? registers.compute : 0, grid.rotated,
                         grid.persistent, grid.turns, grid.stores ? 1 : 0,
-                        cluster, grid.a));
+                        cluster, grid.a, grid.early));
   kernel->setAttr(gridName, b.getDenseI64ArrayAttr({all, 1, 1}));
   if (grid.sharedBytes)
     kernel->setAttr(plannedBytesName, b.getI64IntegerAttr(grid.sharedBytes));
@@ -338,6 +338,15 @@ void KernelOfFunction::makeKernel() {
 // This program's number. Programs that wait for others draw tickets as they
 // start: a waiting program occupies its place on the card, so it may only wait
 // for programs that have started, and hardware does not promise an order.
+//
+// The first to draw has the last number. Of causal attention, later keys have
+// fewer rows, and these come last in every program's loop. So the first in turn
+// begins with the rows that the others reach later, and nobody waits:
+//
+//     keys 3                 |0    |     rows are programs, columns the rows of
+//     keys 2            |0   |1    |     dq that they add to, from left to
+//     keys 1       |0   |1   |2    |     right; the numbers are turns
+//     keys 0  |0   |1   |2   |3    |
 Value KernelOfFunction::countPrograms() {
   if (summed.empty())
     return ProgramIdOp::create(b, loc, GridAxis::X);
@@ -345,7 +354,9 @@ Value KernelOfFunction::countPrograms() {
   auto one = ViewType::get({1}, b.getI32Type());
   Value counter =
       ViewOp::create(b, loc, one, memory, OpFoldResult(b.getIndexAttr(1)));
-  return TicketOp::create(b, loc, b.getIndexType(), counter, constant(0));
+  Value drawn =
+      TicketOp::create(b, loc, b.getIndexType(), counter, constant(0));
+  return arith::SubIOp::create(b, loc, constant(grid.programs() - 1), drawn);
 }
 
 // `rest` counts all blocks; the last dimension is fastest. A single block is
@@ -509,13 +520,18 @@ LogicalResult KernelOfFunction::addUp(Value result, const Summed &to) {
     if (along[loop] < 0 && !first.isFunctionOfDim(loop))
       loops[loop].axis =
           blocks->wholeAxis(grid.columnsOfProduct(rows, ranges[loop]), loops);
-  // This program's number among those that add to the same place. A single one
-  // has no turn and does not wait.
-  Value turn;
+  // Which one this program is of those that add to the same place: the last
+  // number is the first in turn. A single one has no turn and does not wait.
+  Value number, turn;
+  int64_t count = 1;
   for (size_t g = 0; g < numbers.size(); ++g)
-    if (!used[g] && numbers[g])
-      turn = turn ? blocks->counted(turn, grid.countOf(g), numbers[g])
-                  : numbers[g];
+    if (!used[g] && numbers[g]) {
+      count *= grid.countOf(g);
+      number = number ? blocks->counted(number, grid.countOf(g), numbers[g])
+                      : numbers[g];
+    }
+  if (number)
+    turn = arith::SubIOp::create(b, loc, constant(count - 1), number);
   return blocks->addInTurns(sum, loops, swept, argument(to.sum),
                             {turn ? argument(to.turns) : Value(), turn});
 }

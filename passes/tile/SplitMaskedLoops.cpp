@@ -19,15 +19,18 @@
 //       |  all masks      |  no mask      |  masks of ends  |
 //
 // Iterations in which programs take turns (tile.wait_turn) can be dropped too,
-// if no program waits for them. If a mask's start hides an iteration, it must
-// be hidden from all later programs as well: it then has no turn. If a mask's
-// end hides it, it must be hidden from all earlier programs: it then passes its
-// turn at once, since later programs still have theirs to come:
+// if no program waits for them. An iteration that is hidden from all later
+// programs as well has no turn. One that is hidden from all earlier programs
+// passes its turn at once, since later programs still have theirs to come:
 //
 //     turn 0    full  end   pass  pass        a window of two blocks:
 //     turn 1          full  end   pass        rows are programs, columns
 //     turn 2                full  end         the iterations, which wait for
 //                                             turns 0, 1, 2 ...
+//
+//     turn 0    pass  pass  begin full        the first programs see the last
+//     turn 1    pass  begin full  full        blocks only
+//     turn 2    begin full  full  full
 //
 // If nothing can be dropped, the three loops are the iterations in which all
 // comparisons are constant, mixed, and constant again.
@@ -55,8 +58,9 @@ struct First {
 
 struct Mask {
   Value op;
-  bool before;       // its value at first; later it is the opposite
-  First same, mixed; // until: all `before`, not all the opposite
+  bool before;         // its value at first; later it is the opposite
+  First same, mixed;   // until: all `before`, not all the opposite
+  bool passes = false; // where it hides an iteration, the turn passes at once
 };
 
 /// From the latest of `from` to the earliest of `to`. An empty list means the
@@ -142,12 +146,11 @@ public:
 
 private:
   bool planParts();
-  /// Whether such a mask allows dropping iterations with turns, as described
-  /// above.
-  bool leavesTurns(const First &hidden);
+  /// The mask, if the iterations that it hides at the loop's start or end may
+  /// be dropped, as described above.
+  std::optional<Mask> leavingTurns(Mask mask, bool atStart);
   bool planThirds();
-  /// From the earliest of `ends` on, iterations only pass the turn.
-  void planPasses(ArrayRef<First> ends);
+  void planPasses();
   /// Whether `x` certainly has all iterations of `y`; all of the loop.
   bool covers(const First &x, const First &y);
   bool isWhole(const First &x);
@@ -244,12 +247,13 @@ bool Splitting::plan() {
   // empty whatever this mask is.
   for (const Mask &mask : masks) {
     for (bool alone : {true, false}) {
-      if (leavesTurns(mask.mixed) &&
-          doesNothing(loop, factsWhere(mask, /*after=*/true, alone)))
-        ends.push_back(mask);
-      else if (leavesTurns(mask.same) &&
+      const auto end = leavingTurns(mask, /*atStart=*/false),
+                 begin = leavingTurns(mask, /*atStart=*/true);
+      if (end && doesNothing(loop, factsWhere(mask, /*after=*/true, alone)))
+        ends.push_back(*end);
+      else if (begin &&
                doesNothing(loop, factsWhere(mask, /*after=*/false, alone)))
-        begins.push_back(mask);
+        begins.push_back(*begin);
       else
         continue;
       break;
@@ -266,20 +270,27 @@ bool Splitting::plan() {
 
 // A turn is a number of the form factor * program + constant. If the boundary
 // of the hidden iterations has the same symbol with a factor of the same sign,
-// both grow together from program to program. Then a later program's start is
-// no earlier than this one's, and an earlier program's end is no later. That is
-// what the header asks of starts and ends.
-bool Splitting::leavesTurns(const First &hidden) {
-  return llvm::all_of(waits, [&](WaitTurnOp wait) {
+// both grow together from program to program. Then what a start hides is hidden
+// from all later programs, and what an end hides from all earlier ones; with a
+// factor of the other sign it is the other way round.
+std::optional<Mask> Splitting::leavingTurns(Mask mask, bool atStart) {
+  const First &hidden = atStart ? mask.same : mask.mixed;
+  bool grows = false, shrinks = false;
+  for (WaitTurnOp wait : waits) {
     auto turn = sums.of(wait.getTurn());
     if (!turn || turn->number.symbols.size() != 1)
-      return false;
+      return std::nullopt;
     auto [program, factor] = *turn->number.symbols.begin();
-    return llvm::all_of(hidden.most.symbols,
-                        [&, p = program, f = factor](auto symbol) {
-                          return symbol.first == p && symbol.second * f > 0;
-                        });
-  });
+    for (auto [symbol, by] : hidden.most.symbols) {
+      if (symbol != program)
+        return std::nullopt;
+      (by * factor > 0 ? grows : shrinks) = true;
+    }
+  }
+  if (grows && shrinks)
+    return std::nullopt;
+  mask.passes = !waits.empty() && (atStart ? shrinks : !shrinks);
+  return mask;
 }
 
 /// For masks that hide iterations: up to three loops, and those iterations are
@@ -311,7 +322,7 @@ bool Splitting::planParts() {
     pieces = {left};
     if (left.from.empty() && left.to.empty())
       return false;
-    planPasses(rest.to);
+    planPasses();
     return true;
   }
   if (!begins.empty()) {
@@ -325,19 +336,25 @@ bool Splitting::planParts() {
     rest.after = full.to;
     pieces.push_back(rest);
   }
-  planPasses(rest.to);
+  planPasses();
   return true;
 }
 
-/// Later programs wait for this one's turn in the hidden iterations too, so
-/// those must still pass it.
-void Splitting::planPasses(ArrayRef<First> ends) {
-  if (waits.empty() || ends.empty())
-    return;
-  Piece passes;
-  passes.after.assign(ends.begin(), ends.end());
-  passes.onlyPasses = true;
-  pieces.push_back(passes);
+/// Where later programs wait for this one's turn in hidden iterations, those
+/// still pass it: at once, up to the latest start and from the earliest end.
+void Splitting::planPasses() {
+  Piece before, after;
+  before.onlyPasses = after.onlyPasses = true;
+  for (const Mask &m : begins)
+    if (m.passes && !isNone(m.same))
+      before.until.push_back(m.same);
+  for (const Mask &m : ends)
+    if (m.passes && !isWhole(m.mixed))
+      after.after.push_back(m.mixed);
+  if (!before.until.empty())
+    pieces.insert(pieces.begin(), before);
+  if (!after.after.empty())
+    pieces.push_back(after);
 }
 
 /// If no iteration can be proven to do nothing: all of them run, but those with
