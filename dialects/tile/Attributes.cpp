@@ -71,6 +71,7 @@ Attribute ScheduleAttr::parse(AsmParser &p, Type) {
   int64_t warps = 4, stages = 2, copyWarps = 0, storeWarps = 0, cluster = 1;
   int64_t copyRegisters = 0, computeRegisters = 0;
   bool inGroups = false, rotated = false, persistent = false, turns = false;
+  bool early = false;
   FirstOperand a = FirstOperand::WhereItIs;
   SmallVector<int64_t> raster;
   // copy = 3 at 40, store = 1, compute at 232
@@ -91,7 +92,8 @@ Attribute ScheduleAttr::parse(AsmParser &p, Type) {
       return failure();
     for (auto [name, flag] : {std::pair("rotated", &rotated),
                               {"persistent", &persistent},
-                              {"turns", &turns}})
+                              {"turns", &turns},
+                              {"early", &early}})
       if (key == name) {
         *flag = true;
         return success();
@@ -127,17 +129,17 @@ Attribute ScheduleAttr::parse(AsmParser &p, Type) {
                                   /*withTrailingX=*/false);
     if (key == "roles")
       return p.parseCommaSeparatedList(AsmParser::Delimiter::Braces, parseRole);
-    return p.emitError(keyLoc)
-           << "expected warps, groups, stages, raster, a, rotated, turns, "
-              "persistent, cluster or roles, got "
-           << key;
+    return p.emitError(keyLoc) << "expected warps, groups, stages, early, "
+                                  "raster, a, rotated, turns, "
+                                  "persistent, cluster or roles, got "
+                               << key;
   };
   if (p.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, parseKey))
     return {};
   return p.getChecked<ScheduleAttr>(
       loc, p.getContext(), warps, stages, ArrayRef<int64_t>(raster), copyWarps,
       inGroups, copyRegisters, computeRegisters, rotated, persistent, turns,
-      storeWarps, cluster, a);
+      storeWarps, cluster, a, early);
 }
 
 void ScheduleAttr::print(AsmPrinter &p) const {
@@ -146,6 +148,8 @@ void ScheduleAttr::print(AsmPrinter &p) const {
   else
     p << "<warps = " << getWarps();
   p << ", stages = " << getStages();
+  if (getEarly())
+    p << ", early";
   if (!getRaster().empty()) {
     p << ", raster = ";
     llvm::interleave(getRaster(), p, "x");
@@ -181,7 +185,8 @@ ScheduleAttr ScheduleAttr::withoutRoles() const {
   return get(getContext(), getWarps(), getStages(), getRaster(),
              /*copyWarps=*/0, getInGroups(), /*copyRegisters=*/0,
              /*computeRegisters=*/0, /*rotated=*/false, getPersistent(),
-             /*turns=*/false, /*storeWarps=*/0, /*cluster=*/1, getA());
+             /*turns=*/false, /*storeWarps=*/0, /*cluster=*/1, getA(),
+             getEarly());
 }
 
 ScheduleAttr ScheduleAttr::withoutStores() const {
@@ -189,35 +194,35 @@ ScheduleAttr ScheduleAttr::withoutStores() const {
              getCopyWarps() + getStoreWarps(), getInGroups(),
              getCopyRegisters(), getComputeRegisters(), getRotated(),
              getPersistent(), getTurns(), /*storeWarps=*/0, getCluster(),
-             getA());
+             getA(), getEarly());
 }
 
 ScheduleAttr ScheduleAttr::withoutRotation() const {
   return get(getContext(), getWarps(), getStages(), getRaster(), getCopyWarps(),
              getInGroups(), getCopyRegisters(), getComputeRegisters(),
              /*rotated=*/false, getPersistent(), getTurns(), getStoreWarps(),
-             getCluster(), getA());
+             getCluster(), getA(), getEarly());
 }
 
 ScheduleAttr ScheduleAttr::withoutTurns() const {
   return get(getContext(), getWarps(), getStages(), getRaster(), getCopyWarps(),
              getInGroups(), getCopyRegisters(), getComputeRegisters(),
              getRotated(), getPersistent(), /*turns=*/false, getStoreWarps(),
-             getCluster(), getA());
+             getCluster(), getA(), getEarly());
 }
 
 ScheduleAttr ScheduleAttr::withoutRaster() const {
   return get(getContext(), getWarps(), getStages(), {}, getCopyWarps(),
              getInGroups(), getCopyRegisters(), getComputeRegisters(),
              getRotated(), getPersistent(), getTurns(), getStoreWarps(),
-             getCluster(), getA());
+             getCluster(), getA(), getEarly());
 }
 
 ScheduleAttr ScheduleAttr::withoutCluster() const {
   return get(getContext(), getWarps(), getStages(), getRaster(), getCopyWarps(),
              getInGroups(), getCopyRegisters(), getComputeRegisters(),
              getRotated(), getPersistent(), getTurns(), getStoreWarps(),
-             /*cluster=*/1, getA());
+             /*cluster=*/1, getA(), getEarly());
 }
 
 /// Whether the roles' registers are those of `setmaxnreg`, and a launch has as
@@ -258,7 +263,7 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> error,
                                    int64_t computeRegisters, bool rotated,
                                    bool persistent, bool turns,
                                    int64_t storeWarps, int64_t cluster,
-                                   FirstOperand a) {
+                                   FirstOperand a, bool early) {
   if (warps < 1 || warps > 32)
     return error() << "a schedule has " << warps << " warps, expected 1 to 32";
   if (copyWarps < 0 || copyWarps > 32 - warps - storeWarps)
@@ -281,6 +286,9 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> error,
            << "a schedule is rotated, expected groups = N, whose products run "
               "beside other work, and roles = {copy = N}, whose rings the next "
               "iteration reads";
+  if (early && (stages != 1 || copyWarps))
+    return error() << "a schedule is early, expected stages = 1 and no roles: "
+                      "each block has one place";
   if (a != FirstOperand::WhereItIs && !inGroups)
     return error() << "a schedule has a = " << stringifyFirstOperand(a)
                    << ", expected groups = N, whose products may read their "

@@ -238,6 +238,11 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     registers of the copying ones: `roles = {copy = 3 at 24, store = 1, compute at
     240}`.
 
+    `early`, with one stage, gives each operand of a loop with several products a
+    place of its own: a block is copied as soon as all have read the one before,
+    beside the other products. It takes less memory than two stages, and one more
+    barrier for each product.
+
     `a = registers` lets warp groups read the first operands of their products from
     registers, also those that are loaded, and `a = shared` from shared memory, also
     those that are computed. Without it, each comes from where it is: loaded blocks
@@ -267,6 +272,7 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     are no clusters.
 
     Example: `#tile.schedule<warps = 4, stages = 3, raster = 8x32>`,
+    `#tile.schedule<warps = 4, stages = 1, early>`,
     `#tile.schedule<warps = 4, stages = 3, roles = {copy = 1}>`,
     `#tile.schedule<groups = 2, stages = 4, roles = {copy = 4 at 40, compute at 232}>`,
     `#tile.schedule<groups = 2, stages = 2, roles = {copy = 3 at 24, store = 1, compute at 240}>`,
@@ -288,7 +294,8 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
                         DefaultValuedParameter<"bool", "false">:$turns,
                         DefaultValuedParameter<"int64_t", "0">:$storeWarps,
                         DefaultValuedParameter<"int64_t", "1">:$cluster,
-                        DefaultValuedParameter<"FirstOperand", "FirstOperand::WhereItIs">:$a);
+                        DefaultValuedParameter<"FirstOperand", "FirstOperand::WhereItIs">:$a,
+                        DefaultValuedParameter<"bool", "false">:$early);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let builders = [AttrBuilder<(ins "int64_t":$warps, "int64_t":$stages,
@@ -296,7 +303,7 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     return $_get($_ctxt, warps, stages, raster, copyWarps, /*inGroups=*/false,
                  /*copyRegisters=*/0, /*computeRegisters=*/0, /*rotated=*/false,
                  /*persistent=*/false, /*turns=*/false, /*storeWarps=*/0,
-                 /*cluster=*/1, FirstOperand::WhereItIs);
+                 /*cluster=*/1, FirstOperand::WhereItIs, /*early=*/false);
   }]>];
   let extraClassDeclaration = [{
     /// Warps that multiply together, threads of them, and rows of a sum that an

@@ -22,6 +22,9 @@ struct KernelGrid {
   mlir::Value root;                  // the largest result, unshaped
   llvm::SmallVector<int64_t> blocks; // per dimension; 1: a number, no axis
   int64_t warps = 4, stages = 2;
+  /// With one stage, operands have places of their own and are copied as soon
+  /// as the last ones were read.
+  bool early = false;
   /// Warps multiply in groups of four, each 64 rows (takeGroups), and one more
   /// copies. Its ring stays while results are stored: `besideRing` bytes are
   /// needed for that.

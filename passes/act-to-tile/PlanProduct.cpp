@@ -454,6 +454,10 @@ SmallVector<KernelGrid> Product::sameBits(const KernelGrid &planned,
                !canShare(g.step, columns, warps)))
             continue;
           all.push_back(g);
+          if (dice && stages == 1 && order && results.added.empty()) {
+            g.early = true;
+            all.push_back(g);
+          }
         }
   return all;
 }

@@ -298,7 +298,7 @@ int64_t Estimate::run() {
            std::max(held + moved, grid.besideRing);
   }
   int64_t inLoop =
-      held + (grid.stages > 1
+      held + (grid.stages > 1 || grid.early
                   ? grid.stages * ring + std::max(grid.stages * nested, moved)
                   : together + std::max(outer, inner) + moved);
   return std::max(inLoop, atEnd());

@@ -56,6 +56,8 @@ llvm::json::Value jsonOf(Attribute attribute) {
       object["raster"] = numbers(schedule.getRaster());
     if (schedule.getInGroups())
       object["groups"] = schedule.getWarps() / tile::ScheduleAttr::groupWarps;
+    if (schedule.getEarly())
+      object["early"] = true;
     if (schedule.getA() != tile::FirstOperand::WhereItIs)
       object["a"] = tile::stringifyFirstOperand(schedule.getA());
     if (schedule.getRotated())

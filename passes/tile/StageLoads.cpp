@@ -19,6 +19,15 @@
 //                                           tile.dot %f, ..
 //                                         }
 //
+// With one stage that is early, in a loop of several products:
+//
+//     before a loop   copies for all products but the last, a group for each
+//     for product g   wait for its group; barrier
+//                     start the copies of product g - 1 of the next iteration,
+//                     or, for the first one, of the last one of this iteration:
+//                     by the barrier, all have read their place
+//                     read; multiply
+//
 // No copies are made for iterations past the last. The loop's end is checked
 // only where the view does not end there too.
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -52,6 +61,9 @@ private:
               llvm::function_ref<void()> copies);
   void stageOnce(ArrayRef<StagedLoad> loads);
   bool stageLoop(scf::ForOp loop, ArrayRef<StagedLoad> loads);
+  bool stageEarly(scf::ForOp loop, ArrayRef<StagedLoad> all);
+  SmallVector<StagedLoad> movable(scf::ForOp loop, ArrayRef<StagedLoad> all);
+  Value advance(scf::ForOp loop, Value counter, int64_t by);
 
   gpu::GPUFuncOp kernel;
   int64_t warps, stages;
@@ -110,22 +122,129 @@ void Staging::inLoop(scf::ForOp loop, ArrayRef<StagedLoad> loads, Value counter,
   copies();
 }
 
+/// The loads whose copies may start early: their position follows from the
+/// counter alone, and the memory does not change in between.
+SmallVector<StagedLoad> Staging::movable(scf::ForOp loop,
+                                         ArrayRef<StagedLoad> all) {
+  SmallVector<StagedLoad> loads;
+  for (const StagedLoad &s : all) {
+    SetVector<Operation *> slice;
+    LoadOp load = s.load;
+    if (succeeded(sliceOf(loop, load.getIndices(), slice)) &&
+        loop.isDefinedOutsideOfLoop(load.getView()) && !isWritten(load, loop))
+      loads.push_back(s);
+  }
+  return loads;
+}
+
+/// The counter so many iterations later.
+Value Staging::advance(scf::ForOp loop, Value counter, int64_t by) {
+  Location loc = loop.getLoc();
+  Value step = loop.getStep();
+  if (by != 1)
+    step = arith::MulIOp::create(
+        b, loc, step,
+        arith::ConstantOp::create(b, loc,
+                                  b.getIntegerAttr(counter.getType(), by)));
+  return arith::AddIOp::create(b, loc, counter, step);
+}
+
+/// The product that is the only reader of a load in the loop's body, through
+/// conversions; null if there is none.
+static DotOp onlyReader(const StagedLoad &s, scf::ForOp loop) {
+  DotOp reader;
+  if (!s.shared.empty())
+    return nullptr;
+  for (ConvertLayoutOp conversion : s.conversions)
+    for (Operation *user : conversion->getUsers()) {
+      auto dot = dyn_cast<DotOp>(user);
+      if (!dot || dot->getBlock() != loop.getBody() ||
+          (reader && reader != dot))
+        return nullptr;
+      reader = dot;
+    }
+  // What reads the block itself, or its transpose, without a conversion.
+  for (Operation *user : LoadOp(s.load)->getUsers())
+    if (!isa<ConvertLayoutOp>(user) &&
+        !(isa<TransOp>(user) &&
+          llvm::all_of(user->getUsers(), llvm::IsaPred<ConvertLayoutOp>)))
+      return nullptr;
+  return reader;
+}
+
+// At most n - 2 younger groups are pending when product g's is waited for: it
+// was started at the barrier of product g + 1, and each barrier starts one.
+bool Staging::stageEarly(scf::ForOp loop, ArrayRef<StagedLoad> all) {
+  if (loop.getUnsignedCmp())
+    return false;
+  SmallVector<StagedLoad> loads = movable(loop, all);
+  llvm::MapVector<Operation *, SmallVector<StagedLoad>> byProduct;
+  for (DotOp dot : loop.getBody()->getOps<DotOp>())
+    for (const StagedLoad &s : loads)
+      if (onlyReader(s, loop) == dot)
+        byProduct[dot].push_back(s);
+  const int64_t products = byProduct.size();
+  if (products < 2 ||
+      llvm::any_of(
+          loads, [&](const StagedLoad &s) { return !onlyReader(s, loop); }))
+    return false;
+  auto groups = byProduct.takeVector();
+  Location loc = loop.getLoc();
+  b.setInsertionPoint(loop);
+  std::vector<SmallVector<Value>> places;
+  for (auto &[dot, own] : groups) {
+    SmallVector<Value> &at = places.emplace_back();
+    for (const StagedLoad &s : own)
+      at.push_back(allocate(s.load, 1));
+  }
+  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+  auto start = [&](int64_t group, Value counter) {
+    ArrayRef<StagedLoad> own = groups[group].second;
+    auto copies = [&] {
+      auto indices = indicesAt(loop, own, counter, b);
+      for (auto [i, s] : llvm::enumerate(own))
+        copyBlock(s.load, LoadOp(s.load).getView(), indices[i],
+                  places[group][i], zero, warps, b);
+    };
+    if (counter == loop.getInductionVar())
+      copies();
+    else
+      inLoop(loop, own, counter, copies);
+    CommitCopiesOp::create(b, loc);
+  };
+  BarrierOp::create(b, loc);
+  for (int64_t g = 0; g + 1 < products; ++g)
+    start(g, loop.getLowerBound());
+  for (int64_t g = 0; g < products; ++g) {
+    if (g)
+      b.setInsertionPointAfter(groups[g - 1].first);
+    else
+      b.setInsertionPointToStart(loop.getBody());
+    WaitCopiesOp::create(b, loc, products - 2);
+    BarrierOp::create(b, loc);
+    if (g)
+      start(g - 1, advance(loop, loop.getInductionVar(), 1));
+    else
+      start(products - 1, loop.getInductionVar());
+  }
+  for (auto [group, at] : llvm::zip_equal(groups, places))
+    for (auto [s, place] : llvm::zip_equal(group.second, at)) {
+      for (ConvertLayoutOp conversion : s.conversions)
+        conversion->moveBefore(group.first);
+      readStaged(s, place, zero, b);
+    }
+  b.setInsertionPointAfter(loop);
+  WaitCopiesOp::create(b, loc, 0);
+  return true;
+}
+
 // Every iteration commits one group, an empty one if it starts no copies.
 // wait_copies counts groups, so `stages - 2` pending ones always means that
 // this iteration's copies are there.
 bool Staging::stageLoop(scf::ForOp loop, ArrayRef<StagedLoad> all) {
   if (loop.getUnsignedCmp())
     return false;
-  SmallVector<StagedLoad> loads;
-  for (const StagedLoad &s : all) {
-    SetVector<Operation *> slice;
-    LoadOp load = s.load;
-    // A copy starts stages - 1 iterations early: its position must follow from
-    // the counter alone, and the memory must not change in between.
-    if (succeeded(sliceOf(loop, load.getIndices(), slice)) &&
-        loop.isDefinedOutsideOfLoop(load.getView()) && !isWritten(load, loop))
-      loads.push_back(s);
-  }
+  SmallVector<StagedLoad> loads = movable(loop, all);
   if (loads.empty())
     return false;
   Location loc = loop.getLoc();
@@ -141,20 +260,9 @@ bool Staging::stageLoop(scf::ForOp loop, ArrayRef<StagedLoad> all) {
     return arith::ConstantIndexOp::create(b, loc, v);
   };
   Value counter = loop.getLowerBound();
-  auto advance = [&](Value c, int64_t by) -> Value {
-    Value step = loop.getStep();
-    if (by != 1)
-      step = arith::MulIOp::create(
-          b, loc, step,
-          c.getType().isIndex()
-              ? constant(by)
-              : Value(arith::ConstantOp::create(
-                    b, loc, b.getIntegerAttr(c.getType(), by))));
-    return arith::AddIOp::create(b, loc, c, step);
-  };
   for (int64_t s = 0; s + 1 < stages; ++s) {
     if (s)
-      counter = advance(counter, 1);
+      counter = advance(loop, counter, 1);
     Value slot = constant(s);
     inLoop(loop, loads, counter, [&] {
       auto indices = indicesAt(loop, loads, counter, b);
@@ -193,7 +301,7 @@ bool Staging::stageLoop(scf::ForOp loop, ArrayRef<StagedLoad> all) {
     FenceSharedOp::create(b, loc);
   BarrierOp::create(b, loc);
   if (stages > 1) {
-    Value ahead = advance(loop.getInductionVar(), stages - 1);
+    Value ahead = advance(loop, loop.getInductionVar(), stages - 1);
     Value target; // the slot before the current one
     if (stages == 2) {
       target = nextSlot(carried, stages, b, loc);
@@ -225,7 +333,9 @@ bool Staging::stageLoop(scf::ForOp loop, ArrayRef<StagedLoad> all) {
 void Staging::run() {
   for (auto &[parent, loads] : stagedLoads(kernel)) {
     auto loop = dyn_cast<scf::ForOp>(parent);
-    if (!loop || stages < 2 || !stageLoop(loop, loads))
+    const bool isEarly = getSchedule(kernel).getEarly();
+    if (!loop || (isEarly ? !stageEarly(loop, loads)
+                          : stages < 2 || !stageLoop(loop, loads)))
       stageOnce(loads);
   }
 }

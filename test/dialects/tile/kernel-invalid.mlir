@@ -13,7 +13,7 @@
 // -----
 
 // an unknown key
-// expected-error@+1 {{expected warps, groups, stages, raster, a, rotated, turns, persistent, cluster or roles, got lanes}}
+// expected-error@+1 {{expected warps, groups, stages, early, raster, a, rotated, turns, persistent, cluster or roles, got lanes}}
 #s = #tile.schedule<lanes = 32>
 
 // -----
@@ -234,3 +234,8 @@ gpu.module @kernels {
 
 // expected-error@+1 {{a schedule has a = registers, expected groups = N, whose products may read their first operand from there}}
 #m = #tile.schedule<warps = 8, stages = 2, a = registers>
+
+// -----
+
+// expected-error@+1 {{a schedule is early, expected stages = 1 and no roles: each block has one place}}
+#m = #tile.schedule<warps = 8, stages = 2, early>
