@@ -16,7 +16,8 @@
 //                                         }
 //
 // The storing thread goes through the same iterations, so it must know all that
-// places and turns depend on. Other additions stay with the computing warps.
+// places and turns depend on. It also has the loops that only pass turns, in
+// rows that a mask hides. Other additions stay with the computing warps.
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/tile/DotWarps.h"
@@ -65,7 +66,9 @@ private:
   bool isKnown(ValueRange values) {
     return llvm::all_of(values, [&](Value v) { return isKnown(v); });
   }
+  bool isInKnownLoops(Operation *op);
   bool isStored(AtomicAddOp add, Added &added);
+  bool onlyPasses(scf::ForOp loop);
   bool isShared(Value memory);
   void findAdded();
   void makeRing();
@@ -76,6 +79,7 @@ private:
   void store(const Added &added, IRMapping &map);
   void compute(Block &block);
   void compute(const Added &added);
+  void pass(scf::ForOp loop, IRMapping &map);
 
   Location loc() { return roles.getLoc(); }
 
@@ -84,7 +88,8 @@ private:
   ScheduleAttr schedule;
   OpBuilder b;
   llvm::MapVector<Operation *, Added> all;
-  MemoryRuns runs; // of each block, all alike
+  llvm::SetVector<Operation *> passes; // loops that only pass turns
+  MemoryRuns runs;                     // of each block, all alike
   Value memory, full, empty;
   RingPosition at;
 };
@@ -105,14 +110,30 @@ bool Stores::isKnown(Value v) {
           !touchesBlocks(op) && isKnown(op->getOperands()));
 }
 
-bool Stores::isStored(AtomicAddOp add, Added &added) {
-  for (Operation *up = add->getParentOp(); up != roles;
-       up = up->getParentOp()) {
+/// Whether the op is in loops alone whose iterations the storing thread knows.
+bool Stores::isInKnownLoops(Operation *op) {
+  for (Operation *up = op->getParentOp(); up != roles; up = up->getParentOp()) {
     auto loop = dyn_cast<scf::ForOp>(up);
     if (!loop || loop.getUnsignedCmp() ||
         !isKnown({loop.getLowerBound(), loop.getUpperBound(), loop.getStep()}))
       return false;
   }
+  return true;
+}
+
+/// Whether the loop does nothing but pass turns that the storing thread knows.
+bool Stores::onlyPasses(scf::ForOp loop) {
+  return loop.getNumResults() == 0 &&
+         llvm::all_of(loop.getBody()->without_terminator(), [&](Operation &op) {
+           return isa<PassTurnOp>(op)
+                      ? isInKnownLoops(&op) && isKnown(op.getOperands())
+                      : isMemoryEffectFree(&op) && !op.getNumRegions();
+         });
+}
+
+bool Stores::isStored(AtomicAddOp add, Added &added) {
+  if (!isInKnownLoops(add))
+    return false;
   MemoryRuns own;
   if (!isa<RankedTensorType>(add.getValue().getType()) ||
       !memoryRuns(add, own).empty() || isShared(memoryOf(add.getView())) ||
@@ -162,6 +183,13 @@ void Stores::findAdded() {
                              return WalkResult::advance();
                            })
                            .wasInterrupted();
+  roles.getCompute().walk([&](scf::ForOp loop) {
+    auto own = loop.getBody()->getOps<PassTurnOp>();
+    if (own.empty() || !onlyPasses(loop))
+      return;
+    passes.insert(loop);
+    turns -= std::distance(own.begin(), own.end());
+  });
   if (!isDone || turns)
     all.clear();
 }
@@ -224,6 +252,8 @@ void Stores::store(Block &from, IRMapping map) {
       continue;
     }
     auto loop = dyn_cast<scf::ForOp>(op);
+    if (passes.contains(&op))
+      pass(loop, map);
     if (!loop || !hasAdded(loop))
       continue;
     auto own = scf::ForOp::create(b, loc(), mine(loop.getLowerBound(), map),
@@ -240,6 +270,20 @@ void Stores::store(Block &from, IRMapping map) {
     }
     at = at.at(own.getResults());
   }
+}
+
+/// A loop that only passes turns.
+void Stores::pass(scf::ForOp loop, IRMapping &map) {
+  auto own = scf::ForOp::create(
+      b, loop.getLoc(), mine(loop.getLowerBound(), map),
+      mine(loop.getUpperBound(), map), mine(loop.getStep(), map));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(own.getBody());
+  IRMapping within = map;
+  within.map(loop.getInductionVar(), own.getInductionVar());
+  for (auto pass : loop.getBody()->getOps<PassTurnOp>())
+    PassTurnOp::create(b, pass.getLoc(), mine(pass.getView(), within),
+                       mine(pass.getIndices(), within));
 }
 
 void Stores::store(const Added &added, IRMapping &map) {
@@ -266,6 +310,10 @@ void Stores::compute(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (all.contains(&op)) {
       compute(all[&op]);
+      continue;
+    }
+    if (passes.contains(&op)) {
+      op.erase();
       continue;
     }
     auto loop = dyn_cast<scf::ForOp>(op);
