@@ -27,7 +27,9 @@ for act's: the wheel's ptxas-blackwell assembles it.
 Printed per kernel: threads, registers, bytes spilled, shared bytes, and of the hot
 loop the SASS instructions per useful MFLOP (sass_stats.py says how they are counted):
 "always" executed in every iteration of the loop without masks, and "total" with
-those under a condition, such as a rescaling that is skipped when nothing grew. What is
+those under a condition, such as a rescaling that is skipped when nothing grew. "issue" is
+the share of cycles, in percent, in which a multiprocessor's schedulers would issue one,
+as stalls.py predicts it (not of wgmma). What is
 always executed follows by class: tensor cores, special functions, floats (conversions
 among them), shared memory (ldmatrix among it), asynchronous copies with what waits for
 them, integers and moves, and the rest.
@@ -50,12 +52,13 @@ import subprocess
 import sys
 import tempfile
 
+import stalls
 from simulate import bytes_moved, counters, tensor_maps, zeros
 from triton_programs import compile_program
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-ROW = "{:<30}{:>8}{:>5}{:>8}{:>8}{:>7}{:>6}" + 7 * "{:>5}" + "{:>7}{:>10}{:>7}{:>8}"
-HEADER = ("kernel", "threads", "regs", "spilled", "shared", "always", "total", "mma", "mufu", "fp", "smem", "copy",
+ROW = "{:<30}{:>8}{:>5}{:>8}{:>8}{:>7}{:>6}{:>6}" + 7 * "{:>5}" + "{:>7}{:>10}{:>7}{:>8}"
+HEADER = ("kernel", "threads", "regs", "spilled", "shared", "always", "total", "issue", "mma", "mufu", "fp", "smem", "copy",
           "int", "rest", "mma/op", "conflicts", "bytes", "narrow")
 CLASSES = (("mma", ["mma"]), ("mufu", ["mufu"]), ("fp", ["fma", "fp_cmp", "half", "cvt"]),
            ("smem", ["ldsm", "lds", "sts"]), ("copy", ["cp_async", "cp_async_sync"]), ("int", ["int", "mov", "uniform"]))
@@ -82,7 +85,7 @@ class Assembled:
     ptxas = None  # the wheel's, unless given
 
     def __init__(self, ptx, target, folder, ptxas=None):
-        cubin = folder / f"{ptx.stem}.cubin"
+        self.cubin = cubin = folder / f"{ptx.stem}.cubin"
         done = subprocess.run([ptxas or self.ptxas or wheel() / "ptxas", "-v", "-arch", target, ptx, "-o", cubin],
                               check=True, capture_output=True, text=True)
         if target == "sm_90a" and not ptxas:
@@ -138,8 +141,9 @@ def model(d, width, folder):
 
 
 def row(name, threads, kernel, shared, counted):
+    issue = [p.issue for p in stalls.predict(kernel.cubin, wheel() / "nvdisasm", shared, threads=threads)]
     print(ROW.format(name, threads, kernel.registers, kernel.spilled, shared, f"{kernel.always:.0f}",
-                     f"{kernel.total:.0f}", *(f"{c:.0f}" for c in kernel.classes), f"{counted.tensor:.3f}",
+                     f"{kernel.total:.0f}", f"{100 * issue[0]:.0f}" if issue else "-", *(f"{c:.0f}" for c in kernel.classes), f"{counted.tensor:.3f}",
                      counted.conflicts, f"{counted.bytes:.3f}", counted.narrow))
 
 

@@ -116,7 +116,7 @@ HEX2 = re.compile(r"^\s*/\*\s*(0x[0-9a-f]{16})\s*\*/\s*$")
 LAB = re.compile(r"^\s*([.$\w@]+):\s*$")
 
 class Ins:
-    __slots__ = ("addr", "text", "pred", "op", "base", "args", "stall", "wait")
+    __slots__ = ("addr", "text", "pred", "op", "base", "args", "stall", "wait", "write", "read")
 
 def disassemble(nvdisasm, cubin):
     p = subprocess.run([nvdisasm, "-c", "-hex", cubin], capture_output=True, text=True)
@@ -150,6 +150,8 @@ def disassemble(nvdisasm, cubin):
             hi = int(m.group(1), 16)
             last.stall = (hi >> 41) & 0xf
             last.wait = (hi >> 52) & 0x3f
+            # Scoreboards that are set: until the result is there, and until operands were read; 7 is none.
+            last.write, last.read = (hi >> 46) & 7, (hi >> 49) & 7
             last = None
             continue
         m = INS.match(line)
@@ -160,6 +162,7 @@ def disassemble(nvdisasm, cubin):
             continue
         i = Ins()
         i.addr, i.text, i.stall, i.wait, i.pred = int(m.group(1), 16), t, None, 0, None
+        i.write = i.read = 7
         pm = re.match(r"^@(!?U?P[T\d]\w*)\s+(.*)$", t)
         if pm:
             i.pred, t = pm.group(1), pm.group(2)
