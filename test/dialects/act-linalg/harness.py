@@ -226,7 +226,8 @@ class BlockKernels:
         done = subprocess.run([self.opt, linalg, f"--convert-linalg-to-tile={plan}", "-o", tile],
                               capture_output=True, text=True)
         if self.copy_warps and room >= 0 and not done.returncode:
-            tile.write_text(re.sub(r"(#tile\.schedule<[^>]*)>", rf"\1, roles = {{copy = {self.copy_warps}}}>",
+            # Where blocks are copied early, each has one place, and no ring for others to fill.
+            tile.write_text(re.sub(r"(#tile\.schedule<(?![^>]*early)[^>]*)>", rf"\1, roles = {{copy = {self.copy_warps}}}>",
                                    tile.read_text()))
         return done.stderr, tile, [line for line in sums.stdout.splitlines() if "func.func" in line]
 
