@@ -49,6 +49,8 @@ std::optional<Scaling> scalingOf(Operation &op, scf::ForOp loop) {
 /// Consecutive products share a branch; fewer than this are cheaper than the
 /// test.
 constexpr size_t fewest = 16;
+/// And more than this leave no registers for what a branch copies.
+constexpr size_t most = 96;
 
 /// Puts the products into a branch. One test per power: with few products for
 /// each, the tests would cost more than they save.
@@ -61,7 +63,8 @@ void branch(ArrayRef<Scaling> products) {
     carried.push_back(s.carried);
     types.push_back(s.product.getType());
   }
-  if (products.size() < fewest || powers.size() * 4 > products.size())
+  if (products.size() < fewest || products.size() > most ||
+      powers.size() * 4 > products.size())
     return;
   OpBuilder b(products.front().product.getDefiningOp());
   Location loc = products.front().product.getLoc();
