@@ -432,7 +432,8 @@ def stat(ins_list, arch):
             d["mufu_per_tensor_cycle"] = round(bound["mufu"] / bound["tensor"], 3)
     return d
 
-def analyse(name, ins, labels, arch, all_loops=False):
+def find_loops(ins, labels):
+    """(blocks, their successors, loops), without the padding after the last EXIT: a one-instruction loop nobody enters"""
     blocks, succ = build_cfg(ins, labels)
     pred = [[] for _ in blocks]
     for x, ss in enumerate(succ):
@@ -444,10 +445,15 @@ def analyse(name, ins, labels, arch, all_loops=False):
         for w in succ[v]:
             if w not in reach:
                 reach.add(w); st.append(w)
-    # drop the padding self-branch after the last EXIT (a one-instruction loop nobody enters)
     nodes = [x for x, (b0, e0) in enumerate(blocks) if not (e0 - b0 == 1 and x in succ[x] and x not in reach)]
-    LS = loops_of(nodes, succ, pred)
-    body = lambda bs: [i for b in sorted(bs) for i in ins[blocks[b][0]:blocks[b][1]]]
+    return blocks, succ, loops_of(nodes, succ, pred)
+
+def body_of(nodes, ins, blocks):
+    return [i for b in sorted(nodes) for i in ins[blocks[b][0]:blocks[b][1]]]
+
+def analyse(name, ins, labels, arch, all_loops=False):
+    blocks, succ, LS = find_loops(ins, labels)
+    body = lambda bs: body_of(bs, ins, blocks)
     for L in LS:
         L["spin"] = is_spin(L, ins, blocks)
         L["mma"] = sum(classify(i) == "mma" for i in body(L["nodes"]))

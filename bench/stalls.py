@@ -132,8 +132,7 @@ class Warp:
         self.number, self.program, self.loop = number, program, loop
         self.pc, self.trips, self.ready = 0, 0, start
         self.pending = [[] for _ in range(6)]  # of each scoreboard, (when it is released, kind)
-        self.at_barrier, self.entered = False, []
-        self.issued = 0
+        self.at_barrier = False
 
     def step(self):
         return self.loop[self.pc]
@@ -199,10 +198,8 @@ class Multiprocessor:
         if step.unit == "barrier":
             self.arrive(w, step, now)
         w.pc += 1
-        w.issued += 1
         if w.pc == len(self.loop):
             w.pc, w.trips = 0, w.trips + 1
-            w.entered.append(now)
 
     def arrive(self, w, step, now):
         number, threads = step.barrier
@@ -287,24 +284,21 @@ def residents(machine, registers, threads, shared):
 
 
 def hot_loop(ins, labels):
-    """The instructions of the loop with products and fewest others, in every trip."""
-    blocks, succ = sass_stats.build_cfg(ins, labels)
-    pred = [[] for _ in blocks]
-    for x, ss in enumerate(succ):
-        for s in ss:
-            pred[s].append(x)
-    best = None
-    loops = sass_stats.loops_of(range(len(blocks)), succ, pred)
+    """The instructions of the innermost loop with products and fewest others, in every trip, and its FLOP."""
+    def products(code):
+        return [i for i in code if sass_stats.classify(i) == "mma"]
+
+    blocks, succ, loops = sass_stats.find_loops(ins, labels)
+    best = None, 0
     for loop in loops:
-        body = [i for b in sorted(sass_stats.always_blocks(loop, succ)) for i in ins[blocks[b][0]:blocks[b][1]]]
-        if any("GMMA" in i.base for i in body):
+        body = sass_stats.body_of(sass_stats.always_blocks(loop, succ), ins, blocks)
+        flop = sum(map(sass_stats.mma_flop, products(body)))
+        if not flop or any("GMMA" in i.base for i in products(body)) or \
+                any(products(sass_stats.body_of(k["nodes"], ins, blocks)) for k in loop["kids"]):
             continue
-        flop = sum(sass_stats.mma_flop(i) for i in body if sass_stats.classify(i) == "mma")
-        inner = any(sass_stats.classify(i) == "mma" for k in loop["kids"] for b in k["nodes"]
-                    for i in ins[blocks[b][0]:blocks[b][1]])
-        if flop and not inner and (best is None or len(body) / flop < best[0]):
-            best = len(body) / flop, body, flop
-    return best[1:] if best else (None, 0)
+        if not best[1] or len(body) / flop < len(best[0]) / best[1]:
+            best = body, flop
+    return best
 
 
 def predict(cubin, nvdisasm, shared=None, programs=None, machine=None, function=None, threads=None):
@@ -417,7 +411,7 @@ def compare(o, nvdisasm):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cubin", nargs="*")
-    parser.add_argument("--nvdisasm", help="otherwise that of Triton's wheel, if it is installed")
+    parser.add_argument("--nvdisasm", help="otherwise that of Triton's wheel")
     parser.add_argument("--function", help="regular expression on the function's name")
     parser.add_argument("--threads", type=int, help="of a program, where the cubin does not say")
     parser.add_argument("--shared", type=int, help="bytes of shared memory of a launch")
@@ -426,13 +420,8 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent / "build")
     parser.add_argument("--json", action="store_true")
     o = parser.parse_args()
-    nvdisasm = o.nvdisasm
-    if not nvdisasm:
-        try:
-            import triton
-            nvdisasm = str(pathlib.Path(triton.__file__).parent / "backends/nvidia/bin/nvdisasm")
-        except ImportError:
-            nvdisasm = sass_stats.find_nvdisasm(None)
+    import kernels
+    nvdisasm = o.nvdisasm or kernels.wheel() / "nvdisasm"
     if o.compare:
         return compare(o, nvdisasm)
     found = [p for c in o.cubin for p in predict(c, nvdisasm, o.shared, o.programs, None, o.function, o.threads)]

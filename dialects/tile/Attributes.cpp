@@ -181,48 +181,75 @@ int64_t ScheduleAttr::getEntryRegisters(int64_t file) const {
   return file / getThreads() / 8 * 8;
 }
 
+namespace {
+/// The parameters of a schedule that may be left out again.
+struct Asked {
+  explicit Asked(ScheduleAttr s)
+      : schedule(s), raster(s.getRaster()), copyWarps(s.getCopyWarps()),
+        copyRegisters(s.getCopyRegisters()),
+        computeRegisters(s.getComputeRegisters()), rotated(s.getRotated()),
+        turns(s.getTurns()), storeWarps(s.getStoreWarps()),
+        cluster(s.getCluster()), early(s.getEarly()) {}
+  ScheduleAttr get() const {
+    return ScheduleAttr::get(
+        schedule.getContext(), schedule.getWarps(), schedule.getStages(),
+        raster, copyWarps, schedule.getInGroups(), copyRegisters,
+        computeRegisters, rotated, schedule.getPersistent(), turns, storeWarps,
+        cluster, schedule.getA(), early);
+  }
+
+  ScheduleAttr schedule;
+  ArrayRef<int64_t> raster;
+  int64_t copyWarps, copyRegisters, computeRegisters;
+  bool rotated, turns;
+  int64_t storeWarps, cluster;
+  bool early;
+};
+} // namespace
+
 ScheduleAttr ScheduleAttr::withoutRoles() const {
-  return get(getContext(), getWarps(), getStages(), getRaster(),
-             /*copyWarps=*/0, getInGroups(), /*copyRegisters=*/0,
-             /*computeRegisters=*/0, /*rotated=*/false, getPersistent(),
-             /*turns=*/false, /*storeWarps=*/0, /*cluster=*/1, getA(),
-             getEarly());
+  Asked asked(*this);
+  asked.copyWarps = asked.storeWarps = 0;
+  asked.copyRegisters = asked.computeRegisters = 0;
+  asked.rotated = asked.turns = false;
+  asked.cluster = 1;
+  return asked.get();
 }
 
 ScheduleAttr ScheduleAttr::withoutStores() const {
-  return get(getContext(), getWarps(), getStages(), getRaster(),
-             getCopyWarps() + getStoreWarps(), getInGroups(),
-             getCopyRegisters(), getComputeRegisters(), getRotated(),
-             getPersistent(), getTurns(), /*storeWarps=*/0, getCluster(),
-             getA(), getEarly());
+  Asked asked(*this);
+  asked.copyWarps += std::exchange(asked.storeWarps, 0);
+  return asked.get();
 }
 
 ScheduleAttr ScheduleAttr::withoutRotation() const {
-  return get(getContext(), getWarps(), getStages(), getRaster(), getCopyWarps(),
-             getInGroups(), getCopyRegisters(), getComputeRegisters(),
-             /*rotated=*/false, getPersistent(), getTurns(), getStoreWarps(),
-             getCluster(), getA(), getEarly());
+  Asked asked(*this);
+  asked.rotated = false;
+  return asked.get();
 }
 
 ScheduleAttr ScheduleAttr::withoutTurns() const {
-  return get(getContext(), getWarps(), getStages(), getRaster(), getCopyWarps(),
-             getInGroups(), getCopyRegisters(), getComputeRegisters(),
-             getRotated(), getPersistent(), /*turns=*/false, getStoreWarps(),
-             getCluster(), getA(), getEarly());
+  Asked asked(*this);
+  asked.turns = false;
+  return asked.get();
+}
+
+ScheduleAttr ScheduleAttr::withoutEarly() const {
+  Asked asked(*this);
+  asked.early = false;
+  return asked.get();
 }
 
 ScheduleAttr ScheduleAttr::withoutRaster() const {
-  return get(getContext(), getWarps(), getStages(), {}, getCopyWarps(),
-             getInGroups(), getCopyRegisters(), getComputeRegisters(),
-             getRotated(), getPersistent(), getTurns(), getStoreWarps(),
-             getCluster(), getA(), getEarly());
+  Asked asked(*this);
+  asked.raster = {};
+  return asked.get();
 }
 
 ScheduleAttr ScheduleAttr::withoutCluster() const {
-  return get(getContext(), getWarps(), getStages(), getRaster(), getCopyWarps(),
-             getInGroups(), getCopyRegisters(), getComputeRegisters(),
-             getRotated(), getPersistent(), getTurns(), getStoreWarps(),
-             /*cluster=*/1, getA(), getEarly());
+  Asked asked(*this);
+  asked.cluster = 1;
+  return asked.get();
 }
 
 /// Whether the roles' registers are those of `setmaxnreg`, and a launch has as

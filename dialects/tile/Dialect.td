@@ -324,6 +324,8 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     ScheduleAttr withoutRotation() const;
     /// The same schedule, with groups that start products when they can.
     ScheduleAttr withoutTurns() const;
+    /// The same schedule, with blocks that are copied when they are needed.
+    ScheduleAttr withoutEarly() const;
     /// The same schedule, with programs in the order of their numbers.
     ScheduleAttr withoutRaster() const;
     /// The same schedule, with each program on its own.

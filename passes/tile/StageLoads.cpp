@@ -33,6 +33,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
+#include "passes/tile/DotWarps.h"
 #include "passes/tile/Passes.h"
 #include "passes/tile/StagedLoads.h"
 
@@ -331,13 +332,23 @@ bool Staging::stageLoop(scf::ForOp loop, ArrayRef<StagedLoad> all) {
 }
 
 void Staging::run() {
+  const bool isEarly = getSchedule(kernel).getEarly();
+  bool anyEarly = false;
   for (auto &[parent, loads] : stagedLoads(kernel)) {
     auto loop = dyn_cast<scf::ForOp>(parent);
-    const bool isEarly = getSchedule(kernel).getEarly();
-    if (!loop || (isEarly ? !stageEarly(loop, loads)
-                          : stages < 2 || !stageLoop(loop, loads)))
+    const bool isDone = loop && (isEarly      ? stageEarly(loop, loads)
+                                 : stages > 1 ? stageLoop(loop, loads)
+                                              : false);
+    anyEarly |= isEarly && isDone;
+    if (!isDone)
       stageOnce(loads);
   }
+  if (!isEarly || anyEarly)
+    return;
+  kernel->setAttr(scheduleName, getSchedule(kernel).withoutEarly());
+  if (isByHand(kernel))
+    kernel.emitWarning("is early, but has no loop of two products or more that "
+                       "each have operands of their own");
 }
 
 struct StageLoads : act::tile::impl::StageLoadsPassBase<StageLoads> {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RUN: act-opt %s --pass-pipeline='builtin.module(gpu.module(tile-assign-layouts,cse,tile-stage-loads))' | FileCheck %s
+// RUN: act-opt %s --pass-pipeline='builtin.module(gpu.module(tile-assign-layouts,cse,tile-stage-loads))' 2>%t.err | FileCheck %s
+// RUN: FileCheck %s --check-prefix=VAIN < %t.err
 // RUN: act-opt %s --emit-ptx="dir=%t target=sm_80 cache-dir=none" -o /dev/null
 
 gpu.module @kernels {
@@ -46,7 +47,10 @@ gpu.module @kernels {
 
   // A loop with one product has nothing to copy beside: its operands are copied when they
   // are needed.
+  // VAIN: warning: is early, but has no loop of two products or more that each have operands of their own
+  // VAIN-NEXT: gpu.func @single
   // CHECK-LABEL: gpu.func @single
+  // CHECK-SAME: #tile.schedule<warps = 4, stages = 1>
   // CHECK: scf.for
   // CHECK: tile.copy_async
   // CHECK: tile.copy_async
