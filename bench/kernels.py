@@ -111,8 +111,8 @@ class Assembled:
 class Counted:
     """What the simulator counts of a launch."""
 
-    def __init__(self, build, target, ptx, grid, block, shared, arguments, useful_flops, block_bytes):
-        counts = counters(build / "bin/actrt-sim", ptx, target, grid, block, shared, arguments)
+    def __init__(self, build, target, ptx, grid, block, shared, arguments, useful_flops, block_bytes, at_once=0):
+        counts = counters(build / "bin/actrt-sim", ptx, target, grid, block, shared, arguments, at_once)
         self.flops = sum(counts["tensor_flops"].values())
         self.tensor = self.flops / useful_flops
         self.operand_bytes = counts["async_shared_bytes"].get("wgmma", 0)
@@ -178,7 +178,7 @@ def step_kernels(build, target, d, causal, size, folder, flags):
 def counted(build, target, entry, ptx, folder):
     return Counted(build, target, ptx, entry["grid"], entry["block"], entry["shared_bytes"],
                    [*zeros(folder, entry["shapes"]), *tensor_maps(folder, entry.get("tensor_maps", []))],
-                   entry["useful_flops"], entry["block_bytes"])
+                   entry["useful_flops"], entry["block_bytes"], entry.get("at_once", 0))
 
 
 def of_act(build, target, d, causal, folder, *flags):

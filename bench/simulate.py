@@ -32,10 +32,10 @@ def tensor_maps(folder, maps):
                f":swizzle={m['swizzle']}")
 
 
-def counters(sim, ptx, target, grid, block, shared, arguments):
+def counters(sim, ptx, target, grid, block, shared, arguments, at_once=0):
     """The counters of one launch; `arguments` are those of --arg."""
     command = [sim, ptx, "--target", target, "--grid", ",".join(map(str, grid)), "--block", ",".join(map(str, block)),
-               "--smem", shared, "--checks", "none", "--max-instructions", 0, "--json",
+               "--smem", shared, "--at-once", at_once, "--checks", "none", "--max-instructions", 0, "--json",
                *(x for a in arguments for x in ("--arg", a))]
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
     if done.returncode:

@@ -83,7 +83,10 @@ struct LaunchShape {
   /// No more blocks than are resident at once, each for several of the grid,
   /// which has one dimension.
   bool persistent = false;
-  uint64_t scratchBytes = 0;       // host: per thread
+  /// So many blocks, one after the other in the order in which they begin, may
+  /// wait for each other. A device that runs fewer at once refuses the launch.
+  uint32_t atOnce = 0;
+  uint64_t scratchBytes = 0; // host: per thread
 };
 
 /// addresses[i] is the device address of a tensor or, if scalarBytes[i] is not

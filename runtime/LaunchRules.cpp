@@ -69,6 +69,15 @@ uint64_t runtime::residentBlocks(uint64_t atOnce, uint32_t cluster,
   return std::min(grid, std::max<uint64_t>(1, atOnce / cluster) * cluster);
 }
 
+Status runtime::checkAtOnce(const LaunchShape &s, uint64_t resident) {
+  if (s.atOnce <= std::min(resident, s.grid[0] * s.grid[1] * s.grid[2]))
+    return ok();
+  return refuse(std::to_string(s.atOnce) +
+                " blocks that wait for each other, but the device runs " +
+                std::to_string(resident) + " at once, of a grid of " +
+                std::to_string(s.grid[0] * s.grid[1] * s.grid[2]));
+}
+
 Status runtime::checkLaunch(const DeviceInfo &d, const KernelAttributes &k,
                             const LaunchShape &s) {
   static const uint64_t most[3] = {0x7fffffff, 65535, 65535};

@@ -25,6 +25,9 @@ uint32_t clusterAlongX(const KernelAttributes &kernel,
 /// that run at once, but whole clusters, and one at least.
 uint64_t residentBlocks(uint64_t atOnce, uint32_t cluster, uint64_t grid);
 
+/// An error if a device runs fewer blocks at once than wait for each other.
+Status checkAtOnce(const LaunchShape &shape, uint64_t resident);
+
 /// Whether these rules made the error, so that the caller is at fault.
 inline bool isRefusal(const Error &error) {
   return error.message.rfind(refusalPrefix, 0) == 0;

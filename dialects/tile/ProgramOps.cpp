@@ -311,7 +311,8 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
   static constexpr StringLiteral others[] = {
       "tile.ops",           "tile.shapes",       "tile.useful_flops",
       "tile.least_bytes",   "tile.shared_bytes", "tile.block_bytes",
-      "tile.growing_bytes", plannedBytesName};
+      "tile.growing_bytes", plannedBytesName,    shiftTurnsName,
+      atOnceName};
   if (!isa<gpu::GPUFuncOp>(op) || llvm::is_contained(others, name))
     return success();
   return op->emitOpError() << "has an attribute " << name

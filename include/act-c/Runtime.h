@@ -275,6 +275,11 @@ typedef struct actrt_launch_shape {
                           does the work of several of the grid's, which are
                           along x (a kernel's `persistent` in the index), in
                           whole clusters */
+  uint32_t at_once;    /* so many blocks, one after the other in the order in
+                          which they begin, may wait for each other (a kernel's
+                          `at_once` in the index). A device that runs fewer at
+                          once refuses the launch, as they would wait for
+                          ever. 0: none do */
 } actrt_launch_shape;
 ACTRT_API actrt_status actrt_launch(actrt_function function,
                                     actrt_stream stream,

@@ -76,6 +76,7 @@ struct Decoder {
     out.persistent = k->persistent();
     out.imageOffset = k->image_offset();
     out.imageBytes = k->image_bytes();
+    out.atOnce = k->at_once();
     return out;
   }
   Parameter decode(const fbs::Parameter *p) {

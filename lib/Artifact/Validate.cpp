@@ -159,11 +159,11 @@ private:
                    " tensor maps, at most " + std::to_string(maxTensorMaps) +
                    " are allowed");
     if (step.device == "host")
-      return k.threads || k.cluster || k.sharedBytes || !k.tensorMaps.empty()
+      return k.threads || k.cluster || k.sharedBytes || k.atOnce ||
+                     !k.tensorMaps.empty()
                  ? error("kernel " + quoted(k.symbol) +
-                         " specifies threads, a cluster, shared memory or "
-                         "tensor maps, "
-                         "which the host does not have")
+                         " specifies threads, a cluster, shared memory, blocks "
+                         "at once or tensor maps, which the host does not have")
                  : ok();
     if (k.scratchBytes > 0)
       return error(

@@ -84,7 +84,7 @@ static Offset<fbs::Kernel> encode(FlatBufferBuilder &b, const Kernel &k) {
     maps = encodeAll<TensorMap, fbs::TensorMap>(b, k.tensorMaps);
   return fbs::CreateKernel(b, symbol, k.grid, k.scratchBytes, k.threads,
                            k.cluster, k.sharedBytes, maps, k.persistent,
-                           k.imageOffset, k.imageBytes);
+                           k.imageOffset, k.imageBytes, k.atOnce);
 }
 
 static Offset<fbs::Function> encode(FlatBufferBuilder &b, const Function &f) {

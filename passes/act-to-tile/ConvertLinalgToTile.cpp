@@ -314,6 +314,8 @@ void KernelOfFunction::makeKernel() {
     kernel->setAttr(plannedBytesName, b.getI64IntegerAttr(grid.sharedBytes));
   if (hasSmallIndices(f))
     kernel->setAttr(indexBitsName, b.getI32IntegerAttr(32));
+  if (!summed.empty())
+    kernel->setAttr(shiftTurnsName, b.getUnitAttr());
   // Programs change this memory while others read it, but only through these
   // pointers. Loads of other arguments may then be moved across the additions.
   for (auto [r, at] : summed)

@@ -67,11 +67,12 @@ ProductFacts act::tile::factsOf(ValueRange results) {
 /// - A windowed sum needs two bounds per row; a bias or a mask is one more
 ///   block.
 ///
-/// The numbers of registers that are left for them are what ptxas has room for.
+/// What is beside them and not counted, `beside`, is what ptxas was seen to
+/// need; 0 is by the facts.
 static KernelGrid fitRegisters(KernelGrid grid, const ProductShape &p,
                                int64_t added, const ProductFacts &facts,
                                const BlockLimit &limit,
-                               const act::Target &target) {
+                               const act::Target &target, int64_t beside = 0) {
   const int dim = std::max(p.rows, p.columns);
   if (const int cut = p.hasSides() ? p.rows : dim; cut >= 0)
     grid.blocks[cut] = std::min(grid.blocks[cut], limit.rows);
@@ -82,7 +83,9 @@ static KernelGrid fitRegisters(KernelGrid grid, const ProductShape &p,
     return grid;
   const int64_t registers = target.limits.registersPerThread;
   const int64_t mostDrawn = 32;
-  int64_t most = registers - (p.isWide ? 155 : facts.draws ? 105 : 90);
+  if (!beside)
+    beside = p.isWide ? 155 : facts.draws ? 105 : 90;
+  int64_t most = registers - beside;
   const int64_t inner = facts.products - facts.kept;
   const int64_t columns = grid.blocks[p.columns];
   const int64_t warps = grid.warps, step = grid.step;
@@ -223,6 +226,24 @@ bool act::tile::isAlone(const KernelResults &results) {
   return factsOf(results.stored) == factsOf(nearestProducts(results.stored));
 }
 
+/// The blocks of a sum in turns that has nothing but its products, such as
+/// plain attention's gradient. A warp reads less of shared memory for each
+/// product of a larger block, so they take all registers: 128 keys by 128 rows
+/// with heads of 64, by 64 rows with heads of 128.
+static KernelGrid largest(KernelGrid grid, const ProductShape &p, int64_t added,
+                          const ProductFacts &facts,
+                          const act::Target &target) {
+  constexpr int64_t step = 128, beside = 50;
+  grid.step = step;
+  return fitRegisters(grid, p, added, facts, blockLimits().front(), target,
+                      beside);
+}
+
+static bool isHalf(Value v) {
+  Type element = getElementTypeOrSelf(v.getType());
+  return element.isBF16() || element.isF16();
+}
+
 PlanAlone act::tile::planAlone(KernelGrid grid, const ProductShape &p,
                                const KernelResults &results,
                                const PlanOptions &options) {
@@ -253,11 +274,17 @@ PlanAlone act::tile::planAlone(KernelGrid grid, const ProductShape &p,
       return plan;
     }
   grid.inGroups = false;
+  if (!results.added.empty() && p.hasSides() && !p.isWide && !facts.draws &&
+      !facts.windowed && !facts.read && llvm::all_of(results.stored, isHalf))
+    if (KernelGrid g =
+            largest(grid, p, results.added.size(), facts, *options.target);
+        fits(g))
+      plan.grids.push_back(g);
   for (const BlockLimit &limit : blockLimits()) {
+    if (!plan.grids.empty() && fits(plan.grids.back()))
+      break;
     plan.grids.push_back(fitRegisters(grid, p, results.added.size(), facts,
                                       limit, *options.target));
-    if (fits(plan.grids.back()))
-      break;
   }
   const KernelGrid last = plan.grids.back();
   plan.order = orderOf(last);

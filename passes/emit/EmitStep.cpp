@@ -225,6 +225,7 @@ LogicalResult Emitter::gpuCode() {
                 "step cannot launch";
     to.grid = x;
     to.persistent = made.isPersistent();
+    to.atOnce = uint32_t(made.atOnce);
     to.cluster = tile::clusterIn(made.ptx);
     to.threads = made.block[0];
     to.sharedBytes = made.sharedBytes;

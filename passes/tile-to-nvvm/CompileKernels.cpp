@@ -136,6 +136,8 @@ LogicalResult readLaunch(gpu::GPUModuleOp module, CompiledKernel &k) {
   k.tensorMaps = tensorMapsOf(kernel);
   if (auto bytes = kernel->getAttrOfType<IntegerAttr>(blockBytesName))
     k.blockBytes = bytes.getInt();
+  if (auto programs = kernel->getAttrOfType<IntegerAttr>(atOnceName))
+    k.atOnce = programs.getInt();
   return success();
 }
 
@@ -219,10 +221,11 @@ gpu::GPUModuleOp joinParts(StringRef name, CompiledKernel &k,
   k.block = alone[0]->block;
   k.grid = {0, 1, 1};
   k.tensorMaps = tensorMapsOf(kernelOf(module));
-  k.blockBytes = 0;
+  k.blockBytes = k.atOnce = 0;
   for (auto [part, one] : llvm::zip_equal(parts, alone)) {
     k.grid[0] += part.times * one->grid[0];
     k.sharedBytes = std::max(k.sharedBytes, one->sharedBytes);
+    k.atOnce = std::max(k.atOnce, one->atOnce);
     k.blockBytes = one->blockBytes < 0 || k.blockBytes < 0
                        ? -1
                        : k.blockBytes + part.times * one->blockBytes;

@@ -18,6 +18,8 @@ struct CompiledKernel {
   int64_t sharedBytes = 0;                  ///< dynamic, requested at launch
   /// Bytes moved by the blocks of all programs (BlockBytes.h); -1: unknown.
   int64_t blockBytes = -1;
+  /// Programs that wait for each other, which a device must run at once.
+  int64_t atOnce = 0;
   /// Parameters behind those of the source.
   std::vector<artifact::TensorMap> tensorMaps;
   mlir::gpu::GPUFuncOp source; ///< in the original module

@@ -67,8 +67,11 @@ private:
 
 /// A launch has one block size, and programs of a part are numbered along x
 /// only. Persistent kernels have more programs than run at once, and their
-/// launch fewer; clusters must not begin in one part and end in the next.
+/// launch fewer; clusters must not begin in one part and end in the next. Of
+/// two parts whose programs wait for each other, each could have begun some
+/// programs and keep the others off the card.
 bool Joiner::fits() {
+  int64_t waiting = 0;
   auto first = blockSize(parts.front().kernel);
   if (failed(first))
     return false;
@@ -82,6 +85,9 @@ bool Joiner::fits() {
     if ((schedule && (schedule.getPersistent() || schedule.getCluster() > 1)) ||
         failed(block) || failed(bytes) || *block != *first || x < 1 || y != 1 ||
         z != 1 || part.times > (mostPrograms - programs) / x)
+      return false;
+    waiting += kernel->hasAttr(atOnceName) ? part.times : 0;
+    if (waiting > 1)
       return false;
     programs += part.times * x;
     shared = std::max(shared, *bytes);

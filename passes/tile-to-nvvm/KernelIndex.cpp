@@ -100,6 +100,8 @@ void writeKernel(llvm::json::OStream &json, const tile::CompiledKernel &k,
     json.attribute("shared_bytes", k.sharedBytes);
     about("useful_flops", 0);
     about("least_bytes", 0);
+    if (k.atOnce)
+      json.attribute("at_once", k.atOnce);
     if (!k.tensorMaps.empty())
       json.attribute("tensor_maps", tile::tensorMapsJson(k.tensorMaps));
     json.attribute("block_bytes", k.blockBytes < 0

@@ -64,8 +64,9 @@ bool PtxCache::find(const std::string &key, CompiledKernel &kernel) const {
       maps ? parseTensorMaps(*maps) : std::vector<artifact::TensorMap>();
   if (!about || !about->get("schedule") || !tensorMaps)
     return false;
-  // Three sizes of the block, three of the grid, and two numbers of bytes.
-  if (values.size() != 8)
+  // Three sizes of the block, three of the grid, two numbers of bytes, and the
+  // programs at once.
+  if (values.size() != 9)
     return false;
   for (int i = 0; i < 3; ++i) {
     kernel.block[i] = int32_t(values[i]);
@@ -73,6 +74,7 @@ bool PtxCache::find(const std::string &key, CompiledKernel &kernel) const {
   }
   kernel.sharedBytes = values[6];
   kernel.blockBytes = values[7];
+  kernel.atOnce = values[8];
   kernel.about["schedule"] = std::move(*about->get("schedule"));
   kernel.tensorMaps = std::move(*tensorMaps);
   kernel.ptx = ptx.str();
@@ -86,7 +88,8 @@ void PtxCache::store(const std::string &key, const CompiledKernel &k) const {
   llvm::raw_string_ostream os(body);
   os << "block " << k.block[0] << " " << k.block[1] << " " << k.block[2]
      << " grid " << k.grid[0] << " " << k.grid[1] << " " << k.grid[2]
-     << " shared " << k.sharedBytes << " bytes " << k.blockBytes << "\n";
+     << " shared " << k.sharedBytes << " bytes " << k.blockBytes
+     << " at_once " << k.atOnce << "\n";
   const llvm::json::Value *schedule = k.about.get("schedule");
   llvm::json::Object about{
       {"schedule",

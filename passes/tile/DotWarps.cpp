@@ -6,36 +6,45 @@
 using namespace mlir;
 using namespace act::tile;
 
+namespace {
+/// What becomes of an accumulator's rows. They are operands of another product,
+/// perhaps of one that takes the block transposed as well, or are reduced.
+enum class Rows { Apart, Operands, BothWays, Reduced };
+} // namespace
+
 /// Whether an accumulator's row is reduced or becomes a row of another dot's
 /// operand. Then one warp should hold the whole row.
-static bool rowsStayTogether(Value v,
-                             llvm::SmallPtrSetImpl<Operation *> &seen) {
+static Rows rowsOf(Value v, llvm::SmallPtrSetImpl<Operation *> &seen) {
+  Rows rows = Rows::Apart;
+  bool transposed = false;
   for (OpOperand &use : v.getUses()) {
     Operation *op = use.getOwner();
     if (!seen.insert(op).second)
       continue;
     if (isa<ReduceOp, ScanOp>(op))
-      return true;
+      return Rows::Reduced;
     if (auto dot = dyn_cast<DotOp>(op)) {
       if (use.getOperandNumber() == 0)
-        return true;
-      if (use.getOperandNumber() == 1)
+        rows = std::max(rows, Rows::Operands);
+      if (use.getOperandNumber() < 2)
         continue;
     }
     // After a transpose the rows are columns.
-    if (isa<TransOp>(op))
+    if (isa<TransOp>(op)) {
+      transposed = true;
       continue;
+    }
     for (Value r : op->getResults())
-      if (isa<RankedTensorType>(r.getType()) && rowsStayTogether(r, seen))
-        return true;
+      if (isa<RankedTensorType>(r.getType()))
+        rows = std::max(rows, rowsOf(r, seen));
     SmallVector<Value> same;
     if (isa<scf::YieldOp>(op))
       aliases(v, same);
     for (Value s : same)
-      if (s != v && rowsStayTogether(s, seen))
-        return true;
+      if (s != v)
+        rows = std::max(rows, rowsOf(s, seen));
   }
-  return false;
+  return transposed && rows == Rows::Operands ? Rows::BothWays : rows;
 }
 
 std::pair<int64_t, int64_t> act::tile::groupsOf(ArrayRef<int64_t> shape,
@@ -78,7 +87,7 @@ std::pair<int64_t, int64_t> act::tile::warpsOf(DotOp dot, int64_t warps) {
     return {m * ScheduleAttr::groupWarps, n};
   }
   llvm::SmallPtrSet<Operation *, 32> seen;
-  bool rows = rowsStayTogether(dot.getResult(), seen);
+  Rows rows = rowsOf(dot.getResult(), seen);
   // If A comes from another accumulator, its rows stay in their warps.
   SetVector<Operation *> behind;
   auto follow = [&](Value v) {
@@ -87,12 +96,21 @@ std::pair<int64_t, int64_t> act::tile::warpsOf(DotOp dot, int64_t warps) {
       behind.insert(op);
   };
   follow(dot.getA());
-  for (size_t i = 0; i < behind.size() && !rows; ++i) {
+  for (size_t i = 0; i < behind.size(); ++i) {
     if (isa<DotOp>(behind[i]))
-      rows = true;
-    else if (behind[i]->hasTrait<OpTrait::Elementwise>())
+      rows = std::max(rows, Rows::Operands);
+    else if (behind[i]->hasTrait<OpTrait::Elementwise>()) {
       llvm::for_each(behind[i]->getOperands(), follow);
+      if (llvm::any_of(behind[i]->getUsers(), llvm::IsaPred<TransOp>))
+        rows = std::max(rows, Rows::BothWays);
+    }
   }
+  // An operand goes through shared memory if not all warps stand below each
+  // other, or if the block is stored there for the product that takes it
+  // transposed.
+  const bool whole =
+      rows == Rows::Reduced ||
+      (rows == Rows::Operands && shape[0] % (16 * warps) == 0);
   std::pair<int64_t, int64_t> best{0, 0};
   int64_t least = INT64_MAX;
   // A warp reads the rows of A and the columns of B that its part meets. Its
@@ -104,7 +122,7 @@ std::pair<int64_t, int64_t> act::tile::warpsOf(DotOp dot, int64_t warps) {
     int64_t read = shape[0] / m + shape[1] / n;
     // Rows that one warp holds are reduced by shuffles, and as the operand of
     // the next dot they stay in registers (Mma.h).
-    if (rows)
+    if (whole)
       read = n; // all along the rows if the block is high enough
     if (read < least) {
       least = read;

@@ -114,6 +114,40 @@ def DeferTurnsPass : Pass<"tile-defer-turns", "::mlir::gpu::GPUModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def TurnsAtBarriersPass : Pass<"tile-turns-at-barriers", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "lets turns share the barriers of staged loads and conversions";
+  let description = [{
+    Runs after `tile-stage-loads` and `tile-share-conversions`, which make barriers. A
+    turn needs two of its own: one thread waits for it, and the others wait for the
+    thread; and the turn is passed when all have added. If the iteration begins with a
+    barrier, the turn of the one before is passed there. If a barrier stands before the
+    turn, and programs reach a place one after the other (they start at different
+    places, or see different ones), it is waited for at that barrier.
+
+    Before:
+    ```mlir
+    scf.for %arg3 = %c0 to %c512 step %c64 {
+    tile.barrier
+    tile.wait_turn %arg1[%arg3], %arg2 : !tile.view<512xi32>
+    tile.atomic_add %3, %arg0[%arg3 : 64, %c0 : 64] : tensor<64x64xf32, #layout>, !tile.view<512x64xf32>
+    tile.pass_turn %arg1[%arg3] : !tile.view<512xi32>
+    }
+    ```
+    After `--tile-turns-at-barriers`:
+    ```mlir
+    %1 = scf.for %arg3 = %c0 to %c512 step %c64 iter_args(%arg4 = %c512_0) -> (index) {
+    tile.barrier
+    tile.pass_turn %arg1[%arg4] : !tile.view<512xi32>
+    tile.wait_turn %arg1[%arg3], %arg2 : !tile.view<512xi32>
+    tile.atomic_add %3, %arg0[%arg3 : 64, %c0 : 64] : tensor<64x64xf32, #layout>, !tile.view<512x64xf32>
+    scf.yield %arg3 : index
+    }
+    tile.pass_turn %arg1[%1] : !tile.view<512xi32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def TakeTurnsPass : Pass<"tile-take-turns", "::mlir::gpu::GPUModuleOp"> {
   let summary = "lets warp groups start their products in turn";
   let description = [{

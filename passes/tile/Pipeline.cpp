@@ -37,6 +37,7 @@ void tile::buildTilePipeline(OpPassManager &pm, const TileOptions &options) {
   // Count before dots are skipped at run time, depending on memory.
   pm.addPass(createCountBlockBytesPass());
   pm.addPass(createLongestFirstPass());
+  pm.addPass(createShiftTurnsPass());
   pm.addPass(createSkipEmptyDotsPass());
   pm.addPass(createSelectInstructionsPass({options.chip}));
   pm.addPass(createAssignLayoutsPass());
@@ -54,6 +55,7 @@ void tile::buildTilePipeline(OpPassManager &pm, const TileOptions &options) {
   pm.addPass(createTakeTurnsPass());
   pm.addPass(createStageLoadsPass());
   pm.addPass(createShareConversionsPass());
+  pm.addPass(createTurnsAtBarriersPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createLowerToThreadsPass({options.chip}));
   pm.addPass(createCSEPass());

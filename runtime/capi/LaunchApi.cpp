@@ -40,6 +40,7 @@ static Result<LaunchShape> checkShape(const actrt_launch_shape *shape) {
   out.sharedBytes = given.shared_bytes;
   out.cooperative = given.cooperative;
   out.persistent = given.persistent;
+  out.atOnce = given.at_once;
   if (out.persistent && blocks != out.grid[0])
     return Error{"a persistent launch has blocks along x only", ""};
   out.scratchBytes = given.scratch_bytes;

@@ -169,14 +169,17 @@ Status CudaStream::launch(Kernel &kernel, const LaunchShape &shape,
     a.id = launchCluster;
     a.value.cluster = {shape.cluster[0], shape.cluster[1], shape.cluster[2]};
   }
-  if (shape.persistent) {
+  if (shape.persistent || shape.atOnce) {
     const uint32_t cluster = clusterAlongX(k.facts, shape);
     auto resident =
         k.residentBlocks(driver, config, cluster, device.facts.multiprocessors);
     if (!resident)
       return resident.error();
-    config.grid[0] = static_cast<unsigned>(
-        residentBlocks(*resident, cluster, shape.grid[0]));
+    if (auto s = checkAtOnce(shape, *resident); !s)
+      return s;
+    if (shape.persistent)
+      config.grid[0] = static_cast<unsigned>(
+          residentBlocks(*resident, cluster, shape.grid[0]));
   }
   if (shape.cooperative) {
     auto &a = attributes[config.attributeCount++];

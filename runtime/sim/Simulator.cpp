@@ -230,6 +230,12 @@ Result<std::shared_ptr<Launch>> Simulator::begin(const LoadedModule &module,
                machine.name + " holds only " + std::to_string(resident) +
                " at a time");
 
+  if (request.atOnce > std::min(resident, ctas))
+    return bad(std::to_string(request.atOnce) +
+               " CTAs that wait for each other, but " + machine.name +
+               " holds only " + std::to_string(resident) +
+               " at a time, of a grid of " + std::to_string(ctas));
+
   grid.program = module.program();
   grid.kernel = code;
   grid.request = request;

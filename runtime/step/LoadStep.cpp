@@ -255,6 +255,7 @@ static LaunchShape shapeOf(const artifact::Kernel &k) {
   shape.sharedBytes = k.sharedBytes;
   shape.scratchBytes = k.scratchBytes;
   shape.persistent = k.persistent;
+  shape.atOnce = k.atOnce;
   if (k.cluster)
     shape.cluster[0] = k.cluster, shape.cluster[1] = shape.cluster[2] = 1;
   return shape;

@@ -63,7 +63,7 @@ class Argument(ctypes.Structure):
 class LaunchShape(ctypes.Structure):
     _fields_ = [("struct_size", c_size_t), ("grid", c_uint32 * 3), ("block", c_uint32 * 3),
                 ("shared_bytes", c_uint64), ("scratch_bytes", c_uint64), ("cluster", c_uint32 * 3),
-                ("cooperative", c_uint32), ("persistent", c_uint32)]
+                ("cooperative", c_uint32), ("persistent", c_uint32), ("at_once", c_uint32)]
 
 
 class Runtime:
@@ -122,14 +122,14 @@ class Runtime:
         module = self.make("module_load", self.device, code, c_size_t(len(code)), 0)
         return self.make("function_get", module, name.encode())
 
-    def launch(self, function, grid, block, shared_bytes, arguments):
+    def launch(self, function, grid, block, shared_bytes, arguments, at_once=0):
         """`arguments` are pairs of a kind and a value."""
         values = (Argument * len(arguments))()
         for to, (kind, value) in zip(values, arguments):
             to.kind = kind
             setattr(to.value, {POINTER: "pointer", I32: "i32", I64: "i64", F32: "f32"}[kind], value)
         three = lambda size: (*size, 1, 1)[:3]
-        shape = LaunchShape(ctypes.sizeof(LaunchShape), three(grid), three(block), shared_bytes)
+        shape = LaunchShape(ctypes.sizeof(LaunchShape), three(grid), three(block), shared_bytes, at_once=at_once)
         self.call("launch", function, self.stream, byref(shape), values, c_size_t(len(arguments)))
 
     def milliseconds(self, work):

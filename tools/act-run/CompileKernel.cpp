@@ -140,6 +140,7 @@ Result<Kernel> run::compileKernel(const std::string &path,
     k.block[i] = uint32_t(made.block[i]);
   }
   k.persistent = made.isPersistent();
+  k.atOnce = uint32_t(made.atOnce);
   if (k.persistent) {
     k.grid[0] *= k.grid[1] * k.grid[2];
     k.grid[1] = k.grid[2] = 1;

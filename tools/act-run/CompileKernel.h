@@ -26,6 +26,7 @@ struct Kernel {
   uint32_t block[3] = {1, 1, 1};
   /// A launch may have fewer programs than the grid, all along x.
   bool persistent = false;
+  uint32_t atOnce = 0;      // programs that wait for each other
   uint32_t cluster = 0;     // programs of one, along x; 0: no clusters
   uint64_t sharedBytes = 0; // dynamic
   /// None if the PTX has different parameters: those of memref descriptors.

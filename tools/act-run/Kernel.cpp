@@ -55,6 +55,7 @@ int run::kernel(const Options &o) {
   line.kernel = kernel->name;
   line.block = dimensions(kernel->block);
   line.sharedBytes = kernel->sharedBytes;
+  line.atOnce = kernel->atOnce;
   // A few programs of a persistent kernel, so that each does several: whole
   // clusters.
   if (kernel->persistent && line.grid.empty()) {

@@ -93,6 +93,7 @@ int run::kernelOnCard(const Options &o, const KernelOptions &given) {
   actrt_launch_shape shape{};
   shape.struct_size = sizeof shape;
   shape.persistent = kernel->persistent;
+  shape.at_once = kernel->atOnce;
   auto grid = gridOf(kernel->grid, o.launch.grid, kernel->persistent);
   if (!grid)
     return fail(grid.error().str());

@@ -36,6 +36,7 @@ struct CommandLine {
   uint32_t threads = 0;
   std::vector<std::string> arguments;
   std::string checks = "all", draw = "all", benign = "tell";
+  uint32_t atOnce = 0;
   bool cooperative = false, json = false, strict = false, orderedSums = false;
 };
 

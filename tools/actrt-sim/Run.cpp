@@ -192,6 +192,7 @@ static Result<LaunchRequest> makeRequest(const CommandLine &o,
   }
   r.dynamicSharedBytes = o.sharedBytes;
   r.cooperative = o.cooperative;
+  r.atOnce = o.atOnce;
 
   runtime::DeviceInfo device;
   device.name = "sim:" + target.name;

@@ -145,6 +145,9 @@ struct Kernel {
   /// cuda: a launch needs no more blocks than run at once; each does the work
   /// of several of the `grid`.
   bool persistent = false;
+  /// cuda: blocks that start one after the other may wait for each other, so
+  /// many of them, and a device must run these at once.
+  uint32_t atOnce = 0;
   /// cuda: the kernel's image, bytes of Step::images; no bytes: it has none.
   uint64_t imageOffset = 0, imageBytes = 0;
 };

@@ -90,6 +90,8 @@ BlockAccess::BlockAccess(Value view, ValueRange indices,
       // The shift is on the other side: the index may be arbitrarily large, and
       // adding to it would overflow.
       auto [least, most] = t.sums.rangeOf(index);
+      if (most > 0) // the largest multiple of what divides it
+        most -= most % divisorOf(index);
       dim.atLeastZero = least >= -dim.shift;
       dim.belowSize =
           size && most <= *size - dim.shift - std::max<int64_t>(1, dim.extent);

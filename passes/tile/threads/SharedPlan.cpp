@@ -205,6 +205,23 @@ bool SharedPlan::hasBarrier(const Piece &piece) const {
   return false;
 }
 
+// Whether the last barrier of its block before the first use of a piece comes
+// after all others that had its place: nobody needs it between the two. In a
+// loop, the barrier also comes after the piece's last use in the iteration
+// before.
+bool SharedPlan::isFreeSinceBarrier(const Piece &piece) const {
+  for (auto [offset, bytes] : scratches)
+    if (piece.meets(offset, bytes))
+      return false;
+  for (Operation *op = piece.first->getPrevNode(); op; op = op->getPrevNode())
+    if (isa<BarrierOp>(op))
+      return llvm::none_of(pieces, [&](const Piece &other) {
+        return &other != &piece && other.meets(piece.offset, piece.bytes) &&
+               other.isNeeded(times.lookup(op).first, piece.from);
+      });
+  return false;
+}
+
 // Whether the loop's body has a barrier behind the last use of a piece, whose
 // place nothing else has.
 bool SharedPlan::hasBarrierBehind(const Piece &piece) const {
@@ -226,7 +243,7 @@ bool SharedPlan::hasBarrierBehind(const Piece &piece) const {
 // earlier piece, some op's scratch, or the same piece in the last iteration.
 bool SharedPlan::mustWait(Operation *op) const {
   for (const Piece &piece : pieces) {
-    if (piece.first != op || hasBarrier(piece))
+    if (piece.first != op || hasBarrier(piece) || isFreeSinceBarrier(piece))
       continue;
     // The iteration before may still be reading it.
     if (piece.inLoop && !hasBarrierBehind(piece))

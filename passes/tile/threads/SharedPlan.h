@@ -61,6 +61,7 @@ private:
   int64_t lowest(int64_t bytes, int64_t alignment,
                  llvm::ArrayRef<const Piece *> others) const;
   bool hasBarrier(const Piece &piece) const;
+  bool isFreeSinceBarrier(const Piece &piece) const;
   bool hasBarrierBehind(const Piece &piece) const;
   const Piece *pieceOf(mlir::Value shared) const;
 

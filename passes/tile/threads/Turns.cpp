@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Turns, by one thread for all. To wait, it waits and a barrier releases the
-// others. To pass the turn, a barrier tells it that the others are done. Its
+// others. To pass the turn, a barrier tells it that the others are done. If the
+// program has a barrier there anyway, that one does it. The thread's
 // acquire and release hold for all of them, because barriers order memory
 // accesses before and after them (PTX ISA, memory consistency model: causality
 // order).
@@ -55,11 +56,13 @@ LogicalResult act::tile::lowerTurn(Operation *op, ThreadBuilder &t) {
     // what the thread has seen by a fence alone.
     if (t.isOneThread)
       t.inlinePtx(Type(), "fence.proxy.async.global;", "~{memory}", {});
-    t.barrier();
+    if (!isa<BarrierOp>(op->getNextNode()))
+      t.barrier();
     return success();
   }
   if (isa<PassTurnOp>(op)) {
-    t.barrier();
+    if (!isa_and_present<BarrierOp>(op->getPrevNode()))
+      t.barrier();
     once(inside, t, [&] {
       t.inlinePtx(Type(), "red.release.gpu.global.add.u32 " + at(0) + ", 1;",
                   "l,~{memory}", {pointer});

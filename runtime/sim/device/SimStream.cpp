@@ -162,6 +162,7 @@ Status SimStream::launch(Kernel &kernel, const LaunchShape &shape,
         resident, clusterAlongX(k.facts, shape), request.grid[0]));
   request.dynamicSharedBytes = shape.sharedBytes;
   request.cooperative = shape.cooperative;
+  request.atOnce = shape.atOnce;
   request.parameters = std::move(*parameters);
   return run(std::make_shared<SimLaunch>(device, k, std::move(request)));
 }

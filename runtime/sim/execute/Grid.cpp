@@ -5,7 +5,8 @@
 // A cluster that can only wait is set aside until global memory changes. When
 // all clusters that have begun wait, the next one begins. If that lets a
 // waiting one continue, the kernel relies on CTAs that need not be co-resident:
-// a finding, unless the launch is cooperative. When all have begun and wait,
+// a finding, unless the launch is cooperative, or promises that so many are
+// (LaunchRequest::atOnce). When all have begun and wait,
 // the launch waits for another launch, and if there is none, that is a deadlock
 // (Simulator::advance()).
 #include "runtime/sim/execute/Machine.h"
@@ -188,7 +189,8 @@ void Grid::prepare() {
 // The waiting cluster may instead wait for another launch. So remember it, and
 // report it only if the cluster that begins now lets it continue.
 void Grid::suspectOrder() {
-  if (aside.empty() || request.cooperative || toldOrder || suspect)
+  if (aside.empty() || request.cooperative || toldOrder || suspect ||
+      aside.size() * ctasPerCluster < request.atOnce)
     return;
   suspect = aside.front().cluster.get();
   suspicion = suspect->waits(FindingKind::ReliesOnCtaOrder);

@@ -61,6 +61,9 @@ struct LaunchRequest {
   uint32_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1}, cluster[3] = {0, 0, 0};
   uint64_t dynamicSharedBytes = 0;
   bool cooperative = false;
+  /// So many CTAs, one after the other in the order in which they begin, may
+  /// wait for each other.
+  uint32_t atOnce = 0;
   /// The parameter block as the kernel sees it: every parameter at its offset.
   std::vector<uint8_t> parameters;
 };

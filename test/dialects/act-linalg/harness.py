@@ -345,6 +345,7 @@ class CompiledKernels(BlockKernels):
                 return made
             for entry in json.loads((out / "index.json").read_text()) if not error else []:
                 kernels[entry["entry"]] = dict(grid=entry["grid"], block=entry["block"], shared=entry["shared_bytes"],
+                                               at_once=entry.get("at_once", 0),
                                                ptx=(out / entry["file"]).read_text())
         made = error, kernels, headers
         kept.write_text(json.dumps(made))
@@ -376,7 +377,7 @@ class CompiledKernels(BlockKernels):
         if not self.runtime:
             return
         function = self.runtime.function(kernel["ptx"].encode(), entry)
-        self.runtime.launch(function, kernel["grid"], kernel["block"], kernel["shared"], given)
+        self.runtime.launch(function, kernel["grid"], kernel["block"], kernel["shared"], given, kernel["at_once"])
         self.runtime.synchronize()
         for memory, array, file in back:
             if file:

@@ -79,7 +79,8 @@ class Compiled:
             cluster = self.entry["schedule"].get("cluster", 1)
             grid = [min(max(1, 3 // cluster) * cluster, grid[0] * grid[1] * grid[2]), 1, 1]
         command = [self.sim, ptx, "--target", "sm_90a", "--grid", ",".join(map(str, grid)), "--block",
-                   ",".join(map(str, self.entry["block"])), "--smem", self.entry["shared_bytes"], "--seed", seed,
+                   ",".join(map(str, self.entry["block"])), "--smem", self.entry["shared_bytes"],
+                   "--at-once", self.entry.get("at_once", 0), "--seed", seed,
                    "--threads", 1, "--max-instructions", most, "--benign=error",
                    *(["--ordered-sums"] if self.kernel.takes_turns else []), *(x for a in arguments for x in ("--arg", a))]
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
