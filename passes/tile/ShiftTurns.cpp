@@ -13,7 +13,8 @@
 //     program 3    3 3 2 2 1 1 0 0       starts at 6
 //
 // A turn is free by the time that a program asks for it, unless the program
-// before is more than two iterations late.
+// before is more than two iterations late. Rows that are no whole block come
+// behind the loop, for all at the same time.
 //
 // Each waits for all the others, so a card must hold all of them at once
 // (tile.at_once). They have consecutive tickets: if the last to start is there,
@@ -23,7 +24,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include "mlir/IR/Matchers.h"
 #include "passes/tile/DotWarps.h"
 #include "passes/tile/Passes.h"
 
@@ -83,23 +83,39 @@ struct Digit {
   int64_t below = 1, count = 0;
 };
 
-/// Reads a digit of the number last - ticket, of `programs` programs.
-std::optional<Digit> digitOf(Value v, int64_t programs) {
-  Digit d;
-  APInt n;
-  if (auto op = v.getDefiningOp<arith::RemUIOp>();
-      op && matchPattern(op.getRhs(), m_ConstantInt(&n)))
-    d.count = n.getSExtValue(), v = op.getLhs();
-  if (auto op = v.getDefiningOp<arith::DivUIOp>();
-      op && matchPattern(op.getRhs(), m_ConstantInt(&n)))
-    d.below = n.getSExtValue(), v = op.getLhs();
-  d.number = v;
+/// Whether the value is the number of the program: last - ticket.
+bool isNumber(Value v, int64_t programs) {
   auto reversed = v.getDefiningOp<arith::SubIOp>();
-  if (!reversed || !reversed.getRhs().getDefiningOp<TicketOp>() ||
-      getConstantIntValue(reversed.getLhs()) != programs - 1)
+  return reversed && reversed.getRhs().getDefiningOp<TicketOp>() &&
+         getConstantIntValue(reversed.getLhs()) == programs - 1;
+}
+
+/// The digit of the number, of `programs` programs, of which the turn is what
+/// is left to the last one.
+std::optional<Digit> digitOf(Value turn, int64_t programs) {
+  // Of all programs, that is the ticket.
+  if (turn.getDefiningOp<TicketOp>()) {
+    for (Operation *user : turn.getUsers())
+      if (isa<arith::SubIOp>(user) && isNumber(user->getResult(0), programs))
+        return Digit{user->getResult(0), 1, programs};
     return std::nullopt;
+  }
+  auto reversed = turn.getDefiningOp<arith::SubIOp>();
+  if (!reversed)
+    return std::nullopt;
+  Digit d;
+  d.number = reversed.getRhs();
+  if (auto op = d.number.getDefiningOp<arith::RemUIOp>())
+    if (auto by = getConstantIntValue(op.getRhs()))
+      d.count = *by, d.number = op.getLhs();
+  if (auto op = d.number.getDefiningOp<arith::DivUIOp>())
+    if (auto by = getConstantIntValue(op.getRhs()))
+      d.below = *by, d.number = op.getLhs();
   if (!d.count)
     d.count = programs / d.below;
+  if (!isNumber(d.number, programs) || programs % (d.below * d.count) ||
+      getConstantIntValue(reversed.getLhs()) != d.count - 1)
+    return std::nullopt;
   return d;
 }
 
@@ -146,14 +162,14 @@ public:
 private:
   gpu::GPUFuncOp kernel;
   scf::ForOp loop;
-  SmallVector<WaitTurnOp> waits;
+  SmallVector<WaitTurnOp> waits, beside; // in the loop, and next to it
   Digit along;
   int64_t programs = 0, begin = 0, step = 0, iterations = 0;
 
   // Programs of a ring, and of the last ring of a sum; iterations between the
   // starts of neighbours.
   int64_t ring = 0, lastRing = 0, rings = 0, apart = 0;
-  Value ringOf, withinRing, sizeOf; // this program's
+  Value ringOf, withinRing, sizeOf, own; // this program's
 
   int64_t sums() const { return programs / along.count; }
   void plan();
@@ -177,10 +193,16 @@ bool Shift::find() {
       return;
     waits.push_back(wait);
     auto own = dyn_cast<scf::ForOp>(wait->getParentOp());
+    if (loop ? own != loop && wait->getBlock() == loop->getBlock() : !own) {
+      waits.pop_back();
+      beside.push_back(wait);
+      return;
+    }
     loop = loop ? loop : own;
-    fits &= own && own == loop;
+    fits &= own == loop;
   });
-  if (!fits || tickets != 1 || waits.empty() || passes != int64_t(waits.size()))
+  if (!fits || tickets != 1 || waits.empty() ||
+      passes != int64_t(waits.size() + beside.size()))
     return false;
   auto low = getConstantIntValue(loop.getLowerBound()),
        high = getConstantIntValue(loop.getUpperBound()),
@@ -189,16 +211,16 @@ bool Shift::find() {
       !isInUniformLoops(loop))
     return false;
   step = *by, iterations = *high / *by;
-  for (WaitTurnOp wait : waits) {
-    // The last number is the first in turn.
-    auto reversed = wait.getTurn().getDefiningOp<arith::SubIOp>();
-    auto digit = reversed ? digitOf(reversed.getRhs(), programs) : std::nullopt;
-    if (!digit || programs % (digit->below * digit->count) ||
-        getConstantIntValue(reversed.getLhs()) != digit->count - 1 ||
+  for (WaitTurnOp wait : llvm::concat<WaitTurnOp>(waits, beside)) {
+    const bool isInLoop = wait->getParentOp() == loop;
+    auto digit = digitOf(wait.getTurn(), programs);
+    if (!digit ||
         (along.number && (along.number != digit->number ||
                           along.below != digit->below ||
                           along.count != digit->count)) ||
-        !llvm::is_contained(wait.getIndices(), loop.getInductionVar()))
+        (isInLoop
+             ? !llvm::is_contained(wait.getIndices(), loop.getInductionVar())
+             : wait->getBlock() != loop->getBlock()))
       return false;
     along = *digit;
   }
@@ -240,9 +262,9 @@ void Shift::number() {
     withinRing = s.pick(isLast, s.rest(beyond, lastRing), withinRing);
     sizeOf = s.pick(isLast, s.constant(lastRing), sizeOf);
   }
-  Value own = s.add(s.times(ringOf, ring), withinRing);
   // Known to be in range, whatever the analysis makes of rings of two sizes.
-  own = s.least(own, s.constant(along.count - 1));
+  own = s.least(s.add(s.times(ringOf, ring), withinRing),
+                s.constant(along.count - 1));
   Value number = s.add(
       s.times(s.over(sum, along.below), along.count * along.below),
       s.add(s.times(own, along.below), s.rest(sum, along.below)));
@@ -270,6 +292,9 @@ void Shift::start() {
                         ahead);
     wait.getTurnMutable().assign(s.add(before, turn));
   }
+  // All come to the rest of the rows at the same time.
+  for (WaitTurnOp wait : beside)
+    wait.getTurnMutable().assign(own);
 }
 
 /// Returns the number of programs that must be there at once.

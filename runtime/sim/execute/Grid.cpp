@@ -166,7 +166,7 @@ void Grid::prepare() {
   for (unsigned i = 0; i < 3; ++i)
     clusters *= gridDim[i] / clusterDim[i];
   watchesOrder =
-      checks && !request.cooperative && clusters > 1 &&
+      checks && !request.cooperative && request.atOnce <= 1 && clusters > 1 &&
       std::any_of(program->functions.begin(), program->functions.end(),
                   [](const FunctionCode &f) {
                     return std::any_of(
@@ -186,11 +186,25 @@ void Grid::prepare() {
   while (std::gcd(stride, clusters) != 1);
 }
 
+/// Whether as many wait as the launch promises to be there at once.
+bool Grid::areAtOnce() const {
+  return aside.size() * ctasPerCluster >= request.atOnce;
+}
+
+/// Whether another cluster may begin beside those that run. A device that runs
+/// just as many at once as are promised begins no more, so that none waits for
+/// one that this device would not have begun.
+bool Grid::hasRoom() const {
+  return request.atOnce > 1 ? (active + aside.size()) * ctasPerCluster <
+                                  request.atOnce
+                            : aside.empty();
+}
+
 // The waiting cluster may instead wait for another launch. So remember it, and
 // report it only if the cluster that begins now lets it continue.
 void Grid::suspectOrder() {
   if (aside.empty() || request.cooperative || toldOrder || suspect ||
-      aside.size() * ctasPerCluster < request.atOnce)
+      !areAtOnce())
     return;
   suspect = aside.front().cluster.get();
   suspicion = suspect->waits(FindingKind::ReliesOnCtaOrder);
@@ -215,7 +229,20 @@ std::unique_ptr<Cluster> Grid::pick(std::unique_lock<std::mutex> &lock,
     });
     if (ready != aside.end())
       return take(ready);
-    if (next < clusters && (aside.empty() || active == 0)) {
+    // Memory may have changed while the last of them was set aside.
+    auto again = [&] {
+      auto fresh = std::find_if(aside.begin(), aside.end(),
+                                [](Aside &a) { return a.tries == 0; });
+      if (fresh == aside.end())
+        return std::unique_ptr<Cluster>();
+      tries = fresh->tries + 1;
+      return take(fresh);
+    };
+    if (next < clusters && (active == 0 || hasRoom())) {
+      // As many are there as may wait for each other: one of them should go on.
+      if (request.atOnce > 1 && areAtOnce())
+        if (auto cluster = again())
+          return cluster;
       suspectOrder();
       auto cluster =
           makeCluster(*this, uint32_t((start + next++ * stride) % clusters));
@@ -226,14 +253,9 @@ std::unique_ptr<Cluster> Grid::pick(std::unique_lock<std::mutex> &lock,
       continue;
     if (aside.empty())
       return nullptr;
-    // All have begun and wait. Run each once more, since memory may have
-    // changed while the last of them was set aside.
-    auto fresh = std::find_if(aside.begin(), aside.end(),
-                              [](Aside &a) { return a.tries == 0; });
-    if (fresh != aside.end()) {
-      tries = fresh->tries + 1;
-      return take(fresh);
-    }
+    // All have begun and wait. Run each once more.
+    if (auto cluster = again())
+      return cluster;
     waiting = true;
     return nullptr;
   }
@@ -260,12 +282,14 @@ void Grid::work() {
     }
     if (outcome == Cluster::Outcome::Paused)
       cluster->seenEvents = ~uint64_t(0); // ready at once
-    if (outcome == Cluster::Outcome::Waiting ||
-        outcome == Cluster::Outcome::Paused)
-      aside.push_back({std::move(cluster), tries});
-    else
+    const bool isAside = outcome == Cluster::Outcome::Waiting ||
+                         outcome == Cluster::Outcome::Paused;
+    const bool inRing = request.atOnce > 1 && cluster->moved;
+    if (!isAside || inRing)
       for (Aside &a : aside)
         a.tries = 0;
+    if (isAside)
+      aside.push_back({std::move(cluster), inRing ? 0 : tries});
     changed.notify_all();
   }
   changed.notify_all();

@@ -521,6 +521,7 @@ private:
   std::unique_ptr<Cluster> pick(std::unique_lock<std::mutex> &lock,
                                 unsigned &tries);
   void suspectOrder();
+  bool areAtOnce() const, hasRoom() const;
 
   std::map<void *, Finding> heap;
   std::mutex mutex;

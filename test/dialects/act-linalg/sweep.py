@@ -238,6 +238,10 @@ def edges(copy_warps):
     # Scores that are products, without a factor: some blocks have a mask between them and what is subtracted.
     yield edge(170, dtype="f32", H=1, causal=True, scale=1.0)
     yield edge(170, 130, D=32, causal=True, scale=1.0)
+    # Programs that take turns go around rows that blocks divide: in one ring, and in rings of unlike size.
+    for S, T, D, H, G in ((512, 384, 64, 2, 1), (128, 640, 128, 2, 2), (256, 512, 32, 4, 1), (192, 320, 128, 1, 1), (460, 330, 64, 2, 1)):
+        yield edge(S, T, D=D, H=H, G=G)
+    yield edge(256, 384, D=64, dropout=0.25, bias=numbers.standard_normal((1, 1, 1, 384)))
     # Widths of which warps have unlike parts.
     for D, DV, dtype in ((208, 256, "bf16"), (240, 256, "bf16"), (160, 16, "f32"), (224, 112, "f32"), (224, 208, "f32"),
                          (240, 256, "f32")):
