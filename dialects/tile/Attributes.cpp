@@ -71,7 +71,7 @@ Attribute ScheduleAttr::parse(AsmParser &p, Type) {
   int64_t warps = 4, stages = 2, copyWarps = 0, storeWarps = 0, cluster = 1;
   int64_t copyRegisters = 0, computeRegisters = 0;
   bool inGroups = false, rotated = false, persistent = false, turns = false;
-  bool early = false;
+  bool early = false, ahead = false;
   FirstOperand a = FirstOperand::WhereItIs;
   SmallVector<int64_t> raster;
   // copy = 3 at 40, store = 1, compute at 232
@@ -93,7 +93,8 @@ Attribute ScheduleAttr::parse(AsmParser &p, Type) {
     for (auto [name, flag] : {std::pair("rotated", &rotated),
                               {"persistent", &persistent},
                               {"turns", &turns},
-                              {"early", &early}})
+                              {"early", &early},
+                              {"ahead", &ahead}})
       if (key == name) {
         *flag = true;
         return success();
@@ -130,7 +131,7 @@ Attribute ScheduleAttr::parse(AsmParser &p, Type) {
     if (key == "roles")
       return p.parseCommaSeparatedList(AsmParser::Delimiter::Braces, parseRole);
     return p.emitError(keyLoc) << "expected warps, groups, stages, early, "
-                                  "raster, a, rotated, turns, "
+                                  "ahead, raster, a, rotated, turns, "
                                   "persistent, cluster or roles, got "
                                << key;
   };
@@ -139,7 +140,7 @@ Attribute ScheduleAttr::parse(AsmParser &p, Type) {
   return p.getChecked<ScheduleAttr>(
       loc, p.getContext(), warps, stages, ArrayRef<int64_t>(raster), copyWarps,
       inGroups, copyRegisters, computeRegisters, rotated, persistent, turns,
-      storeWarps, cluster, a, early);
+      storeWarps, cluster, a, early, ahead);
 }
 
 void ScheduleAttr::print(AsmPrinter &p) const {
@@ -150,6 +151,8 @@ void ScheduleAttr::print(AsmPrinter &p) const {
   p << ", stages = " << getStages();
   if (getEarly())
     p << ", early";
+  if (getAhead())
+    p << ", ahead";
   if (!getRaster().empty()) {
     p << ", raster = ";
     llvm::interleave(getRaster(), p, "x");
@@ -189,13 +192,13 @@ struct Asked {
         copyRegisters(s.getCopyRegisters()),
         computeRegisters(s.getComputeRegisters()), rotated(s.getRotated()),
         turns(s.getTurns()), storeWarps(s.getStoreWarps()),
-        cluster(s.getCluster()), early(s.getEarly()) {}
+        cluster(s.getCluster()), early(s.getEarly()), ahead(s.getAhead()) {}
   ScheduleAttr get() const {
     return ScheduleAttr::get(
         schedule.getContext(), schedule.getWarps(), schedule.getStages(),
         raster, copyWarps, schedule.getInGroups(), copyRegisters,
         computeRegisters, rotated, schedule.getPersistent(), turns, storeWarps,
-        cluster, schedule.getA(), early);
+        cluster, schedule.getA(), early, ahead);
   }
 
   ScheduleAttr schedule;
@@ -203,7 +206,7 @@ struct Asked {
   int64_t copyWarps, copyRegisters, computeRegisters;
   bool rotated, turns;
   int64_t storeWarps, cluster;
-  bool early;
+  bool early, ahead;
 };
 } // namespace
 
@@ -237,6 +240,12 @@ ScheduleAttr ScheduleAttr::withoutTurns() const {
 ScheduleAttr ScheduleAttr::withoutEarly() const {
   Asked asked(*this);
   asked.early = false;
+  return asked.get();
+}
+
+ScheduleAttr ScheduleAttr::withoutAhead() const {
+  Asked asked(*this);
+  asked.ahead = false;
   return asked.get();
 }
 
@@ -290,7 +299,7 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> error,
                                    int64_t computeRegisters, bool rotated,
                                    bool persistent, bool turns,
                                    int64_t storeWarps, int64_t cluster,
-                                   FirstOperand a, bool early) {
+                                   FirstOperand a, bool early, bool ahead) {
   if (warps < 1 || warps > 32)
     return error() << "a schedule has " << warps << " warps, expected 1 to 32";
   if (copyWarps < 0 || copyWarps > 32 - warps - storeWarps)
@@ -316,6 +325,9 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> error,
   if (early && (stages != 1 || copyWarps))
     return error() << "a schedule is early, expected stages = 1 and no roles: "
                       "each block has one place";
+  if (ahead && (inGroups || copyWarps))
+    return error() << "a schedule fetches ahead, expected warps = N, which "
+                      "read fragments, and no roles";
   if (a != FirstOperand::WhereItIs && !inGroups)
     return error() << "a schedule has a = " << stringifyFirstOperand(a)
                    << ", expected groups = N, whose products may read their "

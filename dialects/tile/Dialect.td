@@ -243,6 +243,11 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     beside the other products. It takes less memory than two stages, and one more
     barrier for each product.
 
+    `ahead` fetches an iteration's first fragments of operands while the last
+    products of the one before run, behind a barrier that stands in front of these
+    (--tile-fetch-ahead). Warps wait less, and have a few more registers to hold.
+    It needs warps, and no roles.
+
     `a = registers` lets warp groups read the first operands of their products from
     registers, also those that are loaded, and `a = shared` from shared memory, also
     those that are computed. Without it, each comes from where it is: loaded blocks
@@ -273,6 +278,7 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
 
     Example: `#tile.schedule<warps = 4, stages = 3, raster = 8x32>`,
     `#tile.schedule<warps = 4, stages = 1, early>`,
+    `#tile.schedule<warps = 4, stages = 2, ahead>`,
     `#tile.schedule<warps = 4, stages = 3, roles = {copy = 1}>`,
     `#tile.schedule<groups = 2, stages = 4, roles = {copy = 4 at 40, compute at 232}>`,
     `#tile.schedule<groups = 2, stages = 2, roles = {copy = 3 at 24, store = 1, compute at 240}>`,
@@ -295,7 +301,8 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
                         DefaultValuedParameter<"int64_t", "0">:$storeWarps,
                         DefaultValuedParameter<"int64_t", "1">:$cluster,
                         DefaultValuedParameter<"FirstOperand", "FirstOperand::WhereItIs">:$a,
-                        DefaultValuedParameter<"bool", "false">:$early);
+                        DefaultValuedParameter<"bool", "false">:$early,
+                        DefaultValuedParameter<"bool", "false">:$ahead);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let builders = [AttrBuilder<(ins "int64_t":$warps, "int64_t":$stages,
@@ -303,7 +310,8 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     return $_get($_ctxt, warps, stages, raster, copyWarps, /*inGroups=*/false,
                  /*copyRegisters=*/0, /*computeRegisters=*/0, /*rotated=*/false,
                  /*persistent=*/false, /*turns=*/false, /*storeWarps=*/0,
-                 /*cluster=*/1, FirstOperand::WhereItIs, /*early=*/false);
+                 /*cluster=*/1, FirstOperand::WhereItIs, /*early=*/false,
+                 /*ahead=*/false);
   }]>];
   let extraClassDeclaration = [{
     /// Warps that multiply together, threads of them, and rows of a sum that an
@@ -326,6 +334,8 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     ScheduleAttr withoutTurns() const;
     /// The same schedule, with blocks that are copied when they are needed.
     ScheduleAttr withoutEarly() const;
+    /// The same schedule, with fragments that are fetched when they are needed.
+    ScheduleAttr withoutAhead() const;
     /// The same schedule, with programs in the order of their numbers.
     ScheduleAttr withoutRaster() const;
     /// The same schedule, with each program on its own.

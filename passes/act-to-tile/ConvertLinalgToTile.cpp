@@ -308,7 +308,7 @@ void KernelOfFunction::makeKernel() {
                         grid.inGroups ? registers.copy : 0,
                         grid.inGroups ? registers.compute : 0, grid.rotated,
                         grid.persistent, grid.turns, grid.stores ? 1 : 0,
-                        cluster, grid.a, grid.early));
+                        cluster, grid.a, grid.early, grid.ahead));
   kernel->setAttr(gridName, b.getDenseI64ArrayAttr({all, 1, 1}));
   if (grid.sharedBytes)
     kernel->setAttr(plannedBytesName, b.getI64IntegerAttr(grid.sharedBytes));

@@ -25,6 +25,8 @@ struct KernelGrid {
   /// With one stage, operands have places of their own and are copied as soon
   /// as the last ones were read.
   bool early = false;
+  /// The next iteration's first fragments are fetched under the last products.
+  bool ahead = false;
   /// Warps multiply in groups of four, each 64 rows (takeGroups), and one more
   /// copies. Its ring stays while results are stored: `besideRing` bytes are
   /// needed for that.

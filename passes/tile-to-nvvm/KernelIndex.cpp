@@ -58,6 +58,8 @@ llvm::json::Value jsonOf(Attribute attribute) {
       object["groups"] = schedule.getWarps() / tile::ScheduleAttr::groupWarps;
     if (schedule.getEarly())
       object["early"] = true;
+    if (schedule.getAhead())
+      object["ahead"] = true;
     if (schedule.getA() != tile::FirstOperand::WhereItIs)
       object["a"] = tile::stringifyFirstOperand(schedule.getA());
     if (schedule.getRotated())

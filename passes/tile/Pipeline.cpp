@@ -62,6 +62,7 @@ void tile::buildTilePipeline(OpPassManager &pm, const TileOptions &options) {
   // These need lanes and registers: they see which row values need no exchange
   // in a loop, let a warp test whether its own scaling is by 1, and keep work
   // before the waits of products that it runs beside.
+  pm.addPass(createFetchAheadPass());
   pm.addPass(createSumLanesLastPass());
   pm.addPass(createSkipUnitScalingPass());
   pm.addPass(createHoldWaitsPass());

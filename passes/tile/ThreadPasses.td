@@ -48,6 +48,14 @@ def LowerToThreadsPass : Pass<"tile-lower-to-threads", "::mlir::gpu::GPUModuleOp
     "::mlir::gpu::GPUDialect"];
 }
 
+def FetchAheadPass : Pass<"tile-fetch-ahead", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "fetches the next iteration's first fragments under this one's last products";
+  let description = [{
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::NVVM::NVVMDialect"];
+}
+
 def SumLanesLastPass : Pass<"tile-sum-lanes-last", "::mlir::gpu::GPUModuleOp"> {
   let summary = "sums a row across lanes after the loop, not in it";
   let description = [{

@@ -13,7 +13,7 @@
 // -----
 
 // an unknown key
-// expected-error@+1 {{expected warps, groups, stages, early, raster, a, rotated, turns, persistent, cluster or roles, got lanes}}
+// expected-error@+1 {{expected warps, groups, stages, early, ahead, raster, a, rotated, turns, persistent, cluster or roles, got lanes}}
 #s = #tile.schedule<lanes = 32>
 
 // -----
