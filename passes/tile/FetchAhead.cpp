@@ -98,6 +98,14 @@ bool Rotation::find() {
   }
   if (llvm::none_of(head, [](Operation *op) { return isBarrier(*op); }))
     return false;
+  // Fragments behind the next barrier, or a store, are not there yet.
+  Operation *end = body.getTerminator();
+  for (Operation &op : body)
+    if ((isBarrier(op) || changesMemory(op)) &&
+        !llvm::is_contained(head, &op)) {
+      end = &op;
+      break;
+    }
   llvm::SmallPtrSet<Operation *, 16> fetched;
   for (auto mma : body.getOps<NVVM::MmaOp>()) {
     // The last one of each sum is what the loop carries.
@@ -116,7 +124,7 @@ bool Rotation::find() {
     if (isFirst)
       for (Operation *op : operands)
         if (auto load = dyn_cast<NVVM::LdMatrixOp>(op);
-            load && fetched.insert(op).second)
+            load && load->isBeforeInBlock(end) && fetched.insert(op).second)
           first.push_back(load);
     if (isLast) {
       last.insert(mma);
@@ -190,7 +198,14 @@ void Rotation::run() {
   for (auto [carried, init] :
        llvm::zip(loop.getRegionIterArgs(), loop.getInitArgs()))
     before.map(carried, init);
-  cloneHead(b, before);
+  auto isIn = [&](Value at) -> Value {
+    // Copies of later iterations end by themselves.
+    return copiesOwn ? b.createOrFold<arith::CmpIOp>(
+                           loc, arith::CmpIPredicate::slt, at,
+                           loop.getUpperBound())
+                     : Value();
+  };
+  cloneHead(b, before, isIn(loop.getLowerBound()));
   SmallVector<Value> inits(loop.getInitArgs());
   for (NVVM::LdMatrixOp load : first)
     inits.push_back(before.lookup(load.getResult()));
@@ -215,12 +230,7 @@ void Rotation::run() {
   next.map(loop.getInductionVar(), following);
   for (auto [i, yielded] : llvm::enumerate(loop.getYieldedValues()))
     next.map(loop.getRegionIterArg(i), map.lookupOrDefault(yielded));
-  // Copies of later iterations end by themselves.
-  Value condition;
-  if (copiesOwn)
-    condition = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
-                                      following, rotated.getUpperBound());
-  cloneHead(b, next, condition);
+  cloneHead(b, next, isIn(following));
   for (Operation &op : body.without_terminator())
     if (last.contains(&op))
       b.clone(op, map);
@@ -243,7 +253,8 @@ struct FetchAhead : act::tile::impl::FetchAheadPassBase<FetchAhead> {
       SmallVector<scf::ForOp> loops;
       kernel.walk([&](scf::ForOp loop) { loops.push_back(loop); });
       for (scf::ForOp loop : loops)
-        if (Rotation rotation(loop, schedule.getEarly()); rotation.find()) {
+        if (Rotation rotation(loop, schedule.getStages() == 1);
+            rotation.find()) {
           rotation.run();
           any = true;
         }
