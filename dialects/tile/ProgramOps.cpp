@@ -308,11 +308,17 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
     return op->emitOpError() << "has " << name << " = " << attribute.getValue()
                              << ", expected an f64 on an exponential";
   }
+  if (name == atOnceName) {
+    auto programs = dyn_cast<IntegerAttr>(attribute.getValue());
+    if (isa<gpu::GPUFuncOp>(op) && programs && programs.getInt() >= 1)
+      return success();
+    return op->emitOpError() << "has " << name << " = " << attribute.getValue()
+                             << ", expected 1 or more programs of a kernel";
+  }
   static constexpr StringLiteral others[] = {
       "tile.ops",           "tile.shapes",       "tile.useful_flops",
       "tile.least_bytes",   "tile.shared_bytes", "tile.block_bytes",
-      "tile.growing_bytes", plannedBytesName,    shiftTurnsName,
-      atOnceName};
+      "tile.growing_bytes", plannedBytesName,    shiftTurnsName};
   if (!isa<gpu::GPUFuncOp>(op) || llvm::is_contained(others, name))
     return success();
   return op->emitOpError() << "has an attribute " << name

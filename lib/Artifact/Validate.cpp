@@ -185,6 +185,10 @@ private:
                    std::to_string(k.grid) +
                    " blocks, expected a multiple of its clusters' " +
                    std::to_string(k.cluster));
+    if (k.atOnce > k.grid)
+      return error("kernel " + quoted(k.symbol) + " has a grid of " +
+                   std::to_string(k.grid) + " blocks, of which " +
+                   std::to_string(k.atOnce) + " wait for each other");
     return ok();
   }
 

@@ -88,8 +88,8 @@ void PtxCache::store(const std::string &key, const CompiledKernel &k) const {
   llvm::raw_string_ostream os(body);
   os << "block " << k.block[0] << " " << k.block[1] << " " << k.block[2]
      << " grid " << k.grid[0] << " " << k.grid[1] << " " << k.grid[2]
-     << " shared " << k.sharedBytes << " bytes " << k.blockBytes
-     << " at_once " << k.atOnce << "\n";
+     << " shared " << k.sharedBytes << " bytes " << k.blockBytes << " at_once "
+     << k.atOnce << "\n";
   const llvm::json::Value *schedule = k.about.get("schedule");
   llvm::json::Object about{
       {"schedule",

@@ -129,9 +129,8 @@ bool moveUp(Operation *op, Operation *before) {
     }
   }
   auto ordered = needed.takeVector();
-  llvm::sort(ordered, [](Operation *x, Operation *y) {
-    return x->isBeforeInBlock(y);
-  });
+  llvm::sort(ordered,
+             [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
   for (Operation *own : ordered)
     own->moveBefore(before);
   op->moveBefore(before);

@@ -108,9 +108,8 @@ std::pair<int64_t, int64_t> act::tile::warpsOf(DotOp dot, int64_t warps) {
   // An operand goes through shared memory if not all warps stand below each
   // other, or if the block is stored there for the product that takes it
   // transposed.
-  const bool whole =
-      rows == Rows::Reduced ||
-      (rows == Rows::Operands && shape[0] % (16 * warps) == 0);
+  const bool whole = rows == Rows::Reduced ||
+                     (rows == Rows::Operands && shape[0] % (16 * warps) == 0);
   std::pair<int64_t, int64_t> best{0, 0};
   int64_t least = INT64_MAX;
   // A warp reads the rows of A and the columns of B that its part meets. Its

@@ -34,10 +34,16 @@ using namespace act::tile;
 
 namespace {
 
-bool isBarrier(Operation &op) { return isa<gpu::BarrierOp, NVVM::BarrierOp>(op); }
+bool isBarrier(Operation &op) {
+  return isa<gpu::BarrierOp, NVVM::BarrierOp>(op);
+}
 
 /// Ops that may be computed anywhere and again.
 bool isScalar(Operation &op) { return isPure(&op) && !op.getNumRegions(); }
+
+template <typename Op> bool hasA(Operation &op) {
+  return op.walk([](Op) { return WalkResult::interrupt(); }).wasInterrupted();
+}
 
 bool changesMemory(Operation &op) {
   return op
@@ -114,13 +120,13 @@ bool Rotation::find() {
              llvm::all_of(user->getUsers(), llvm::IsaPred<scf::YieldOp>);
     });
     const bool isFirst =
-        llvm::none_of(behind(mma.getOperandC()), [](Operation *op) {
-          return isa<NVVM::MmaOp>(op);
-        });
+        llvm::none_of(behind(mma.getOperandC()),
+                      [](Operation *op) { return isa<NVVM::MmaOp>(op); });
     if (isFirst && isLast)
       return false;
-    auto operands = behind(llvm::to_vector(llvm::concat<Value>(
-        llvm::to_vector(mma.getOperandA()), llvm::to_vector(mma.getOperandB()))));
+    auto operands = behind(llvm::to_vector(
+        llvm::concat<Value>(llvm::to_vector(mma.getOperandA()),
+                            llvm::to_vector(mma.getOperandB()))));
     if (isFirst)
       for (Operation *op : operands)
         if (auto load = dyn_cast<NVVM::LdMatrixOp>(op);
@@ -179,7 +185,7 @@ void Rotation::cloneHead(OpBuilder &b, IRMapping &map, Value condition) const {
     if (!wanted.contains(&op) && !needed.contains(&op))
       continue;
     OpBuilder::InsertionGuard guard(b);
-    if (condition && isa<NVVM::CpAsyncOp>(op)) {
+    if (condition && hasA<NVVM::CpAsyncOp>(op)) {
       if (!copies)
         copies = scf::IfOp::create(b, op.getLoc(), condition);
       b.setInsertionPoint(copies.thenBlock()->getTerminator());
@@ -200,17 +206,18 @@ void Rotation::run() {
     before.map(carried, init);
   auto isIn = [&](Value at) -> Value {
     // Copies of later iterations end by themselves.
-    return copiesOwn ? b.createOrFold<arith::CmpIOp>(
-                           loc, arith::CmpIPredicate::slt, at,
-                           loop.getUpperBound())
-                     : Value();
+    return copiesOwn
+               ? b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::slt,
+                                               at, loop.getUpperBound())
+               : Value();
   };
   cloneHead(b, before, isIn(loop.getLowerBound()));
   SmallVector<Value> inits(loop.getInitArgs());
   for (NVVM::LdMatrixOp load : first)
     inits.push_back(before.lookup(load.getResult()));
-  auto rotated = scf::ForOp::create(b, loc, loop.getLowerBound(),
-                                    loop.getUpperBound(), loop.getStep(), inits);
+  auto rotated =
+      scf::ForOp::create(b, loc, loop.getLowerBound(), loop.getUpperBound(),
+                         loop.getStep(), inits);
   rotated->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
   b.setInsertionPointToStart(rotated.getBody());
   IRMapping map;
@@ -225,8 +232,8 @@ void Rotation::run() {
     if (!moved.contains(&op) && !last.contains(&op))
       b.clone(op, map);
   IRMapping next;
-  Value following = arith::AddIOp::create(b, loc, rotated.getInductionVar(),
-                                          loop.getStep());
+  Value following =
+      arith::AddIOp::create(b, loc, rotated.getInductionVar(), loop.getStep());
   next.map(loop.getInductionVar(), following);
   for (auto [i, yielded] : llvm::enumerate(loop.getYieldedValues()))
     next.map(loop.getRegionIterArg(i), map.lookupOrDefault(yielded));
@@ -240,6 +247,11 @@ void Rotation::run() {
   for (NVVM::LdMatrixOp load : first)
     yielded.push_back(next.lookup(load.getResult()));
   scf::YieldOp::create(b, loc, yielded);
+  // What the head alone needs.
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(*rotated.getBody())))
+    if (op.use_empty() && isScalar(op) && !op.hasTrait<OpTrait::IsTerminator>())
+      b.eraseOp(&op);
   b.replaceOp(loop, rotated.getResults().take_front(carried));
 }
 

@@ -126,21 +126,29 @@ def TurnsAtBarriersPass : Pass<"tile-turns-at-barriers", "::mlir::gpu::GPUModule
 
     Before:
     ```mlir
-    scf.for %arg3 = %c0 to %c512 step %c64 {
-    tile.barrier
-    tile.wait_turn %arg1[%arg3], %arg2 : !tile.view<512xi32>
-    tile.atomic_add %3, %arg0[%arg3 : 64, %c0 : 64] : tensor<64x64xf32, #layout>, !tile.view<512x64xf32>
-    tile.pass_turn %arg1[%arg3] : !tile.view<512xi32>
+    scf.for %arg5 = %c0 to %c512 step %c64 {
+      tile.barrier
+      tile.store_shared %arg3, %0 : tensor<64x64xf32, #layout>, !tile.shared<64x64xf32, #shared>
+      tile.barrier
+      %1 = tile.load_shared %0 : !tile.shared<64x64xf32, #shared> -> tensor<64x64xf32, #layout>
+      %2 = arith.addi %arg2, %arg5 : index
+      tile.wait_turn %arg1[%arg5], %2 : !tile.view<512xi32>
+      tile.atomic_add %1, %arg0[%arg5 : 64, %c0 : 64] : tensor<64x64xf32, #layout>, !tile.view<512x64xf32>
+      tile.pass_turn %arg1[%arg5] : !tile.view<512xi32>
     }
     ```
     After `--tile-turns-at-barriers`:
     ```mlir
-    %1 = scf.for %arg3 = %c0 to %c512 step %c64 iter_args(%arg4 = %c512_0) -> (index) {
-    tile.barrier
-    tile.pass_turn %arg1[%arg4] : !tile.view<512xi32>
-    tile.wait_turn %arg1[%arg3], %arg2 : !tile.view<512xi32>
-    tile.atomic_add %3, %arg0[%arg3 : 64, %c0 : 64] : tensor<64x64xf32, #layout>, !tile.view<512x64xf32>
-    scf.yield %arg3 : index
+    %1 = scf.for %arg5 = %c0 to %c512 step %c64 iter_args(%arg6 = %c512_0) -> (index) {
+      tile.barrier
+      tile.pass_turn %arg1[%arg6] : !tile.view<512xi32>
+      tile.store_shared %arg3, %0 : tensor<64x64xf32, #layout>, !tile.shared<64x64xf32, #shared128>
+      %2 = arith.addi %arg2, %arg5 : index
+      tile.wait_turn %arg1[%arg5], %2 : !tile.view<512xi32>
+      tile.barrier
+      %3 = tile.load_shared %0 : !tile.shared<64x64xf32, #shared128> -> tensor<64x64xf32, #layout>
+      tile.atomic_add %3, %arg0[%arg5 : 64, %c0 : 64] : tensor<64x64xf32, #layout>, !tile.view<512x64xf32>
+      scf.yield %arg5 : index
     }
     tile.pass_turn %arg1[%1] : !tile.view<512xi32>
     ```

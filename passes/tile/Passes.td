@@ -397,24 +397,73 @@ def ShiftTurnsPass : Pass<"tile-shift-turns", "::mlir::gpu::GPUModuleOp"> {
     only as sums, and a turn's place must have the loop's index. Otherwise the kernel
     stays as it is.
 
-    Before, with 32 blocks of keys of 64 heads:
+    Here are two sums of eight programs each, whose numbers are counted down from the
+    ticket.
+
+    Before:
     ```mlir
-    %0 = arith.subi %c2047, %ticket : index
-    %1 = arith.divui %0, %c64 : index
-    %2 = arith.subi %c31, %1 : index
-    scf.for %arg3 = %c0 to %c4096 step %c64 {
-      tile.wait_turn %turns[%arg3], %2 : !tile.view<4096xi32>
+    %ticket = tile.ticket %arg2[%c0] : !tile.view<1xi32>
+    %0 = arith.subi %c15, %ticket : index
+    %1 = arith.divui %0, %c2 : index
+    %2 = arith.subi %c7, %1 : index
+    scf.for %arg4 = %c0 to %c512 step %c64 {
+      tile.wait_turn %arg1[%arg4], %2 : !tile.view<512xi32>
+      tile.atomic_add %arg3, %arg0[%arg4 : 64, %c0 : 64] : tensor<64x64xf32>, !tile.view<512x64xf32>
+      tile.pass_turn %arg1[%arg4] : !tile.view<512xi32>
+    }
     ```
-    After `--tile-shift-turns`, with rings of four:
+    After `--tile-shift-turns`:
     ```mlir
-    %0 = arith.divui %ticket, %c256 : index
-    %1 = arith.remui %ticket, %c4 : index
-    ...
-    scf.for %arg3 = %c0 to %c4096 step %c64 {
-      %9 = arith.addi %arg3, %8 : index
-      %10 = arith.remui %9, %c4096 : index
-      ...
-      tile.wait_turn %turns[%10], %15 : !tile.view<4096xi32>
+    %ticket = tile.ticket %arg2[%c0] : !tile.view<1xi32>
+    %c16 = arith.constant 16 : index
+    %0 = arith.remui %ticket, %c16 : index
+    %c16_0 = arith.constant 16 : index
+    %1 = arith.divui %ticket, %c16_0 : index
+    %c8 = arith.constant 8 : index
+    %2 = arith.divui %0, %c8 : index
+    %c8_1 = arith.constant 8 : index
+    %3 = arith.remui %ticket, %c8_1 : index
+    %c8_2 = arith.constant 8 : index
+    %c8_3 = arith.constant 8 : index
+    %4 = arith.muli %1, %c8_3 : index
+    %5 = arith.addi %4, %3 : index
+    %c7_4 = arith.constant 7 : index
+    %6 = arith.minui %5, %c7_4 : index
+    %c2_5 = arith.constant 2 : index
+    %7 = arith.divui %2, %c2_5 : index
+    %c16_6 = arith.constant 16 : index
+    %8 = arith.muli %7, %c16_6 : index
+    %c2_7 = arith.constant 2 : index
+    %9 = arith.muli %6, %c2_7 : index
+    %c2_8 = arith.constant 2 : index
+    %10 = arith.remui %2, %c2_8 : index
+    %11 = arith.addi %9, %10 : index
+    %12 = arith.addi %8, %11 : index
+    %13 = arith.subi %c15, %ticket : index
+    %14 = arith.divui %12, %c2 : index
+    %15 = arith.subi %c7, %14 : index
+    %c64_9 = arith.constant 64 : index
+    %16 = arith.muli %3, %c64_9 : index
+    %c8_10 = arith.constant 8 : index
+    %17 = arith.muli %1, %c8_10 : index
+    %c1 = arith.constant 1 : index
+    %c7_11 = arith.constant 7 : index
+    scf.for %arg4 = %c0 to %c512 step %c64 {
+      %18 = arith.addi %arg4, %16 : index
+      %c512_12 = arith.constant 512 : index
+      %19 = arith.remui %18, %c512_12 : index
+      %c64_13 = arith.constant 64 : index
+      %20 = arith.divui %19, %c64_13 : index
+      %21 = arith.minui %20, %c7_11 : index
+      %22 = arith.subi %21, %3 : index
+      %23 = arith.cmpi ult, %21, %3 : index
+      %24 = arith.addi %22, %c8_2 : index
+      %25 = arith.select %23, %24, %22 : index
+      %26 = arith.addi %17, %25 : index
+      tile.wait_turn %arg1[%19], %26 : !tile.view<512xi32>
+      tile.atomic_add %arg3, %arg0[%19 : 64, %c0 : 64] : !tile.view<512x64xf32>
+      tile.pass_turn %arg1[%19] : !tile.view<512xi32>
+    }
     ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];

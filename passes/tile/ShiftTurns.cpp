@@ -131,8 +131,7 @@ bool onlyAddsUp(scf::ForOp loop) {
         !(dot ? dot.getAcc() == carried : isa<arith::AddFOp>(user)))
       return false;
   }
-  return !loop
-              .walk([](Operation *op) {
+  return !loop.walk([](Operation *op) {
                 return isa<StoreOp, StoreTensorOp>(op) ? WalkResult::interrupt()
                                                        : WalkResult::advance();
               })
@@ -215,9 +214,9 @@ bool Shift::find() {
     const bool isInLoop = wait->getParentOp() == loop;
     auto digit = digitOf(wait.getTurn(), programs);
     if (!digit ||
-        (along.number && (along.number != digit->number ||
-                          along.below != digit->below ||
-                          along.count != digit->count)) ||
+        (along.number &&
+         (along.number != digit->number || along.below != digit->below ||
+          along.count != digit->count)) ||
         (isInLoop
              ? !llvm::is_contained(wait.getIndices(), loop.getInductionVar())
              : wait->getBlock() != loop->getBlock()))
@@ -265,9 +264,9 @@ void Shift::number() {
   // Known to be in range, whatever the analysis makes of rings of two sizes.
   own = s.least(s.add(s.times(ringOf, ring), withinRing),
                 s.constant(along.count - 1));
-  Value number = s.add(
-      s.times(s.over(sum, along.below), along.count * along.below),
-      s.add(s.times(own, along.below), s.rest(sum, along.below)));
+  Value number =
+      s.add(s.times(s.over(sum, along.below), along.count * along.below),
+            s.add(s.times(own, along.below), s.rest(sum, along.below)));
   along.number.replaceAllUsesWith(number);
 }
 
@@ -288,8 +287,8 @@ void Shift::start() {
     Value started = s.least(s.over(place, apart * step), mostBefore);
     // Those that start later than this program come by before it.
     Value ahead = s.sub(started, withinRing);
-    Value turn = s.pick(s.isBelow(started, withinRing), s.add(ahead, sizeOf),
-                        ahead);
+    Value turn =
+        s.pick(s.isBelow(started, withinRing), s.add(ahead, sizeOf), ahead);
     wait.getTurnMutable().assign(s.add(before, turn));
   }
   // All come to the rest of the rows at the same time.

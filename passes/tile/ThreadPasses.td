@@ -51,6 +51,67 @@ def LowerToThreadsPass : Pass<"tile-lower-to-threads", "::mlir::gpu::GPUModuleOp
 def FetchAheadPass : Pass<"tile-fetch-ahead", "::mlir::gpu::GPUModuleOp"> {
   let summary = "fetches the next iteration's first fragments under this one's last products";
   let description = [{
+    For kernels whose schedule has `ahead`, after `tile-lower-to-threads`. An iteration
+    begins with a wait for copies and a barrier, and then warps wait for the first
+    fragments of their operands before they multiply. The head, up to these fragments,
+    moves in front of the last products of the iteration before, which have all they
+    need in registers; the first one stands before the loop. What has effects stays in
+    its order, so every sum has the same bits. The last iteration's head is one too
+    many: it reads what later copies have filled with zeros, or copies nothing.
+
+    The head must not change memory besides copying, and what stands behind the next
+    barrier is not fetched.
+
+    Before:
+    ```mlir
+    %0:4 = scf.for %arg3 = %c0 to %c8 step %c1 iter_args(%arg4 = %cst, %arg5 = %cst, %arg6 = %cst, %arg7 = %cst) -> (f32, f32, f32, f32) {
+      nvvm.cp.async.wait.group 0
+      gpu.barrier
+      %1 = arith.index_cast %arg3 : index to i32
+      %2 = llvm.getelementptr %arg1[%1] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i8
+      nvvm.cp.async.shared.global %arg0, %2, 16, cache =  cg : !llvm.ptr<3>, !llvm.ptr<1>
+      nvvm.cp.async.commit.group
+      %3 = nvvm.ldmatrix %arg0 {eltType = #nvvm.ld_st_matrix_elt_type<b16>, layout = #nvvm.mma_layout<row>, num = 4 : i32, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>} : (!llvm.ptr<3>) -> !llvm.struct<(i32, i32, i32, i32)>
+      %4 = llvm.extractvalue %3[0] : !llvm.struct<(i32, i32, i32, i32)>
+      %5 = llvm.getelementptr %arg0[512] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+      %6 = nvvm.ldmatrix %5 {eltType = #nvvm.ld_st_matrix_elt_type<b16>, layout = #nvvm.mma_layout<row>, num = 4 : i32, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>} : (!llvm.ptr<3>) -> !llvm.struct<(i32, i32, i32, i32)>
+      %7 = llvm.extractvalue %6[0] : !llvm.struct<(i32, i32, i32, i32)>
+      %8 = nvvm.mma.sync A[%4, %4, %4, %4]  B[%arg2, %arg2]  C[%arg4, %arg5, %arg6, %arg7]  {layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>, multiplicandAPtxType = #nvvm.mma_type<bf16>, multiplicandBPtxType = #nvvm.mma_type<bf16>, shape = #nvvm.shape<m = 16, n = 8, k = 16>} : (i32, i32, f32) -> !llvm.struct<(f32, f32, f32, f32)>
+      %9 = llvm.extractvalue %8[0] : !llvm.struct<(f32, f32, f32, f32)>
+      %10 = nvvm.mma.sync A[%7, %7, %7, %7]  B[%arg2, %arg2]  C[%9, %9, %9, %9]  {layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>, multiplicandAPtxType = #nvvm.mma_type<bf16>, multiplicandBPtxType = #nvvm.mma_type<bf16>, shape = #nvvm.shape<m = 16, n = 8, k = 16>} : (i32, i32, f32) -> !llvm.struct<(f32, f32, f32, f32)>
+      %11 = llvm.extractvalue %10[0] : !llvm.struct<(f32, f32, f32, f32)>
+      scf.yield %11, %11, %11, %11 : f32, f32, f32, f32
+    }
+    ```
+    After `--tile-fetch-ahead`:
+    ```mlir
+    nvvm.cp.async.wait.group 0
+    gpu.barrier
+    %0 = arith.index_cast %c0 : index to i32
+    %1 = llvm.getelementptr %arg1[%0] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i8
+    nvvm.cp.async.shared.global %arg0, %1, 16, cache =  cg : !llvm.ptr<3>, !llvm.ptr<1>
+    nvvm.cp.async.commit.group
+    %2 = nvvm.ldmatrix %arg0 ...
+    %3:5 = scf.for %arg3 = %c0 to %c8 step %c1 iter_args(%arg4 = %cst, %arg5 = %cst, %arg6 = %cst, %arg7 = %cst, %arg8 = %2) -> (f32, f32, f32, f32, !llvm.struct<(i32, i32, i32, i32)>) {
+      %4 = llvm.extractvalue %arg8[0] : !llvm.struct<(i32, i32, i32, i32)>
+      %5 = llvm.getelementptr %arg0[512] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+      %6 = nvvm.ldmatrix %5 ...
+      %7 = llvm.extractvalue %6[0] : !llvm.struct<(i32, i32, i32, i32)>
+      %8 = nvvm.mma.sync A[%4, %4, %4, %4]  B[%arg2, %arg2]  C[%arg4, %arg5, %arg6, %arg7]  ...
+      %9 = llvm.extractvalue %8[0] : !llvm.struct<(f32, f32, f32, f32)>
+      %10 = arith.addi %arg3, %c1 : index
+      nvvm.cp.async.wait.group 0
+      gpu.barrier
+      %11 = arith.index_cast %10 : index to i32
+      %12 = llvm.getelementptr %arg1[%11] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i8
+      nvvm.cp.async.shared.global %arg0, %12, 16, cache =  cg : !llvm.ptr<3>, !llvm.ptr<1>
+      nvvm.cp.async.commit.group
+      %13 = nvvm.ldmatrix %arg0 ...
+      %14 = nvvm.mma.sync A[%7, %7, %7, %7]  B[%arg2, %arg2]  C[%9, %9, %9, %9]  ...
+      %15 = llvm.extractvalue %14[0] : !llvm.struct<(f32, f32, f32, f32)>
+      scf.yield %15, %15, %15, %15, %13 : f32, f32, f32, f32, !llvm.struct<(i32, i32, i32, i32)>
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
                            "::mlir::NVVM::NVVMDialect"];

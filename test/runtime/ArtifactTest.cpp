@@ -94,6 +94,7 @@ TEST(Artifact, TensorMapsNeedAFormatOfTheirOwn) {
   s.kernels[0].persistent = true;
   s.kernels[0].grid = 4;
   s.kernels[0].cluster = 2;
+  s.kernels[0].atOnce = 3;
   auto bytes = write(s);
   ASSERT_TRUE(bytes) << bytes.error().str();
   auto again = read(bytes->data(), bytes->size());
@@ -101,6 +102,7 @@ TEST(Artifact, TensorMapsNeedAFormatOfTheirOwn) {
   EXPECT_EQ(*bytes, *write(*again));
   EXPECT_TRUE(again->kernels[0].persistent);
   EXPECT_EQ(again->kernels[0].cluster, 2u);
+  EXPECT_EQ(again->kernels[0].atOnce, 3u);
   ASSERT_EQ(again->kernels[0].tensorMaps.size(), 1u);
   const TensorMap &map = again->kernels[0].tensorMaps[0];
   EXPECT_EQ(map.argument, 0u);

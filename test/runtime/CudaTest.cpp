@@ -188,6 +188,33 @@ TEST_F(Driver_cuda, PersistentLaunchesHaveResidentBlocksOnly) {
             std::string::npos);
 }
 
+// Blocks that wait for each other must run at once: two on each of 132.
+TEST_F(Driver_cuda, RefusesBlocksThatWaitForMoreThanRun) {
+  actrt_function f = function(load(text("conformance-cluster")), "rank");
+  void *out = nullptr;
+  ASSERT_EQ(actrt_allocate(device, 4 * 1000, &out), ACTRT_SUCCESS);
+  actrt_argument a{};
+  a.value.pointer = out;
+  actrt_launch_shape shape{};
+  shape.struct_size = sizeof shape;
+  for (auto [grid, atOnce, fits] : {std::tuple{1000u, 264u, true},
+                                    {1000u, 265u, false},
+                                    {8u, 8u, true},
+                                    {8u, 9u, false}}) {
+    shape.grid[0] = grid;
+    shape.at_once = atOnce;
+    const actrt_status status = actrt_launch(f, stream, &shape, &a, 1);
+    EXPECT_EQ(status, fits ? ACTRT_SUCCESS : ACTRT_INVALID_ARGUMENT);
+    if (!fits)
+      EXPECT_NE(std::string(actrt_last_error())
+                    .find(std::to_string(atOnce) +
+                          " blocks that wait for each other, but the device "
+                          "runs 264 at once"),
+                std::string::npos)
+          << actrt_last_error();
+  }
+}
+
 // Clusters are counted by the driver: of two there are 65 on this card.
 TEST_F(Driver_cuda, PersistentLaunchesHaveWholeClusters) {
   actrt_module m = load(text("conformance-cluster"));

@@ -26,8 +26,9 @@ int main(int argc, char **argv) {
   app.add_option("--smem", o.sharedBytes, "bytes of dynamic shared memory")
       ->transform(act::tools::whole(0));
   app.add_flag("--cooperative", o.cooperative, "all blocks are resident");
-  app.add_option("--at-once", o.atOnce,
-                 "so many blocks, one after the other, may wait for each other");
+  app.add_option(
+      "--at-once", o.atOnce,
+      "so many blocks, one after the other, may wait for each other");
   act::simtool::addLaunchOptions(app, o);
   if (auto status = act::tools::parseArguments(app, argc, argv))
     return *status;

@@ -195,9 +195,9 @@ bool Grid::areAtOnce() const {
 /// just as many at once as are promised begins no more, so that none waits for
 /// one that this device would not have begun.
 bool Grid::hasRoom() const {
-  return request.atOnce > 1 ? (active + aside.size()) * ctasPerCluster <
-                                  request.atOnce
-                            : aside.empty();
+  return request.atOnce > 1
+             ? (active + aside.size()) * ctasPerCluster < request.atOnce
+             : aside.empty();
 }
 
 // The waiting cluster may instead wait for another launch. So remember it, and

@@ -239,3 +239,17 @@ gpu.module @kernels {
 
 // expected-error@+1 {{a schedule is early, expected stages = 1 and no roles: each block has one place}}
 #m = #tile.schedule<warps = 8, stages = 2, early>
+
+// -----
+
+// expected-error@+1 {{a schedule fetches ahead, expected warps = N, which read fragments, and no roles}}
+#m = #tile.schedule<groups = 2, stages = 2, ahead>
+
+// -----
+
+gpu.module @kernels {
+  // expected-error@+1 {{has tile.at_once = 0 : i64, expected 1 or more programs of a kernel}}
+  gpu.func @f() kernel attributes {tile.at_once = 0 : i64} {
+    gpu.return
+  }
+}

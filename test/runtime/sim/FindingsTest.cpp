@@ -18,7 +18,20 @@ struct Shape {
   uint32_t grid = 1, block = 64;
   bool cooperative = false;
   const char *target = "sm_80";
+  uint32_t atOnce = 0;
 };
+
+/// Each block sets the flag of its ticket and waits for that of the ticket
+/// which differs in the bits of `mask`.
+std::string waitsForPartner(int mask) {
+  return "atom.global.add.u32 %i, [%a], 1; mul.wide.u32 %x, %i, 4;"
+         "add.u64 %x, %a, %x; st.release.gpu.global.u32 [%x + 4], 1;"
+         "xor.b32 %j, %i, " +
+         std::to_string(mask) +
+         "; mul.wide.u32 %y, %j, 4; add.u64 %y, %a, %y;"
+         "wait: ld.acquire.gpu.global.u32 %k, [%y + 4];"
+         "setp.eq.u32 %p, %k, 0; @%p bra wait;";
+}
 
 struct Case {
   const char *name;
@@ -428,6 +441,22 @@ const Case cases[] = {
      "wait: ld.acquire.gpu.global.u32 %i, [flag]; setp.eq.u32 %p, %i, 0;"
      "@%p bra wait;",
      {2, 1}},
+    {"two blocks wait for each other",
+     "relies-on-cta-order",
+     waitsForPartner(1),
+     {8, 1}},
+    {"two blocks wait for each other, and are there at once",
+     "",
+     waitsForPartner(1),
+     {8, 1, false, "sm_80", 2}},
+    {"a block waits for the one after the next",
+     "relies-on-cta-order",
+     waitsForPartner(2),
+     {8, 1, false, "sm_80", 2}},
+    {"a block waits for the one after the next, and four are there at once",
+     "",
+     waitsForPartner(2),
+     {8, 1, false, "sm_80", 4}},
     {"blocks try again with what they found",
      "",
      "mov.u32 %i, 12345; again: max.u32 %j, %i, %b;"
@@ -604,6 +633,7 @@ TEST_P(Findings, AreThoseOfTheKernel) {
     request.grid[0] = c.shape.grid;
     request.block[0] = c.shape.block;
     request.cooperative = c.shape.cooperative;
+    request.atOnce = c.shape.atOnce;
     request.parameters.resize(16);
     std::memcpy(request.parameters.data(), &x, 8);
     std::memcpy(request.parameters.data() + 8, &y, 8);
