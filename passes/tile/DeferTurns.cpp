@@ -22,15 +22,19 @@
 //     scf.for %i {                        %l = scf.for %i (%last = outside) {
 //       tile.barrier                        tile.barrier
 //                                           tile.pass_turn %turns[%last]
-//       tile.barrier                        tile.wait_turn %turns[%i]
-//       tile.dot                     ->     tile.barrier
-//       tile.wait_turn %turns[%i]           tile.dot
+//       tile.dot                            tile.dot
+//                                           tile.wait_turn %turns[%i]
+//       tile.dot                     ->     tile.dot
+//       tile.barrier                        tile.barrier
+//       tile.dot                            tile.dot
+//       tile.wait_turn %turns[%i]
 //       tile.atomic_add                     tile.atomic_add
 //       tile.pass_turn %turns[%i]
 //     }                                     scf.yield %i }
 //                                         tile.pass_turn %turns[%l]
 //
-// A turn is waited for earlier then, so only where it comes early, too: where
+// One thread waits, and reads memory for it, which takes long: while the other
+// warps multiply. A turn is waited for earlier then, so only where it comes early, too: where
 // programs start at different places (tile-shift-turns), or do, as those of a
 // causal mask, by what they see.
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -161,8 +165,16 @@ void shareBarriers(scf::ForOp loop) {
   for (BarrierOp barrier : barriers)
     if (barrier->isBeforeInBlock(wait))
       last = barrier;
-  if (comesEarly(loop) && (!passesLater || last != barriers.front()))
-    moveUp(wait, last);
+  if (!comesEarly(loop) || (passesLater && last == barriers.front()))
+    return;
+  // The thread that waits reads memory, while the other warps multiply.
+  Operation *place = last;
+  for (auto dot : loop.getBody()->getOps<DotOp>())
+    if (barriers.front()->isBeforeInBlock(dot) && dot->isBeforeInBlock(last)) {
+      place = dot->getNextNode();
+      break;
+    }
+  moveUp(wait, place);
 }
 
 struct DeferTurns : act::tile::impl::DeferTurnsPassBase<DeferTurns> {

@@ -14,15 +14,30 @@ using namespace act::tile;
 
 namespace {
 
-/// Does `body` in the first thread, or the role's only one, if it is inside the
-/// view.
-void once(Value inside, ThreadBuilder &t, function_ref<void()> body) {
+/// Does `body` in the first thread of a warp, or the role's only one, if it is
+/// inside the view.
+void once(Value inside, int64_t warp, ThreadBuilder &t,
+          function_ref<void()> body) {
   if (t.isOneThread)
     return inside ? t.when(inside, body) : body();
-  Value first = t.isZero(t.thread);
+  Value first = warp ? arith::CmpIOp::create(t.b, t.loc,
+                                             arith::CmpIPredicate::eq, t.thread,
+                                             t.i32(32 * warp))
+                     : t.isZero(t.thread);
   if (inside)
     first = arith::AndIOp::create(t.b, t.loc, first, inside);
   t.when(first, body);
+}
+
+/// Whether the program has a barrier before anything that needs the turn.
+bool hasBarrierBehind(Operation *wait) {
+  for (Operation *op = wait->getNextNode(); op; op = op->getNextNode()) {
+    if (isa<BarrierOp>(op))
+      return true;
+    if (op->getNumRegions() || isa<AtomicAddOp, StoreOp, WaitTurnOp>(op))
+      return false;
+  }
+  return false;
 }
 
 } // namespace
@@ -43,7 +58,8 @@ LogicalResult act::tile::lowerTurn(Operation *op, ThreadBuilder &t) {
   if (auto wait = dyn_cast<WaitTurnOp>(op)) {
     Value turn = arith::IndexCastOp::create(t.b, t.loc, t.b.getI32Type(),
                                             t.scalar(wait.getTurn()));
-    once(inside, t, [&] {
+    // Another warp than the one that passes turns: both take long.
+    once(inside, t.warps - 1, t, [&] {
       t.inlinePtx(Type(),
                   "{ .reg .pred %wait; .reg .b32 %now; again_${:uid}: "
                   "ld.acquire.gpu.global.b32 %now, " +
@@ -56,14 +72,14 @@ LogicalResult act::tile::lowerTurn(Operation *op, ThreadBuilder &t) {
     // what the thread has seen by a fence alone.
     if (t.isOneThread)
       t.inlinePtx(Type(), "fence.proxy.async.global;", "~{memory}", {});
-    if (!isa<BarrierOp>(op->getNextNode()))
+    if (!hasBarrierBehind(op))
       t.barrier();
     return success();
   }
   if (isa<PassTurnOp>(op)) {
     if (!isa_and_present<BarrierOp>(op->getPrevNode()))
       t.barrier();
-    once(inside, t, [&] {
+    once(inside, 0, t, [&] {
       t.inlinePtx(Type(), "red.release.gpu.global.add.u32 " + at(0) + ", 1;",
                   "l,~{memory}", {pointer});
     });
@@ -71,7 +87,7 @@ LogicalResult act::tile::lowerTurn(Operation *op, ThreadBuilder &t) {
   }
   // A ticket: one thread draws it, and the others get it from shared memory.
   Value aside = t.scratch(4);
-  once(inside, t, [&] {
+  once(inside, 0, t, [&] {
     Value ticket =
         t.inlinePtx(t.b.getI32Type(),
                     "atom.relaxed.gpu.global.add.u32 $0, " + at(1) + ", 1;",

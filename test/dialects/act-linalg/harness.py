@@ -226,9 +226,10 @@ class BlockKernels:
         done = subprocess.run([self.opt, linalg, f"--convert-linalg-to-tile={plan}", "-o", tile],
                               capture_output=True, text=True)
         if self.copy_warps and room >= 0 and not done.returncode:
-            # Where blocks are copied early, each has one place, and no ring for others to fill.
-            tile.write_text(re.sub(r"(#tile\.schedule<(?![^>]*early)[^>]*)>", rf"\1, roles = {{copy = {self.copy_warps}}}>",
-                                   tile.read_text()))
+            # Where blocks are copied early, each has one place, and no ring for others to fill. Fragments that
+            # wait for other warps are not fetched ahead.
+            tile.write_text(re.sub(r"(#tile\.schedule<(?![^>]*early)[^>]*?)(, ahead)?>",
+                                   rf"\1, roles = {{copy = {self.copy_warps}}}>", tile.read_text()))
         return done.stderr, tile, [line for line in sums.stdout.splitlines() if "func.func" in line]
 
     def parts(self, case):
