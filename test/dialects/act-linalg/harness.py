@@ -228,8 +228,9 @@ class BlockKernels:
         if self.copy_warps and room >= 0 and not done.returncode:
             # Where blocks are copied early, each has one place, and no ring for others to fill. Fragments that
             # wait for other warps are not fetched ahead.
-            tile.write_text(re.sub(r"(#tile\.schedule<(?![^>]*early)[^>]*?)(, ahead)?>",
-                                   rf"\1, roles = {{copy = {self.copy_warps}}}>", tile.read_text()))
+            tile.write_text(re.sub(r"(#tile\.schedule<(?![^>]*early)[^>]*)>",
+                                   lambda m: f"{m[1].replace(', ahead', '')}, roles = {{copy = {self.copy_warps}}}>",
+                                   tile.read_text()))
         return done.stderr, tile, [line for line in sums.stdout.splitlines() if "func.func" in line]
 
     def parts(self, case):

@@ -249,7 +249,7 @@ func.func @one_block(%x: tensor<1x1024xf32> {act.role = #act.role<in_place, resu
 // TIGHT-LABEL: gpu.func @many
 // TIGHT-SAME: stages = 1
 // TIGHT: tile.dot {{.*}} : tensor<32x64xbf16>, tensor<64x128xbf16> -> tensor<32x128xf32>
-// CHECK-SAME: tile.grid = array<i64: 221, 1, 1>, tile.index_bits = 32 : i32, tile.planned_bytes = 65536 : i64, tile.schedule = #tile.schedule<warps = 4, stages = 2, raster = 8x13>
+// CHECK-SAME: tile.grid = array<i64: 221, 1, 1>, tile.index_bits = 32 : i32, tile.planned_bytes = 65536 : i64, tile.schedule = #tile.schedule<warps = 4, stages = 2, ahead, raster = 8x13>
 func.func @many(%a: tensor<2112x64xbf16>, %b: tensor<64x1600xbf16>) -> tensor<2112x1600xf32> {
   %zero = arith.constant 0.0 : f32
   %empty = tensor.empty() : tensor<2112x1600xf32>

@@ -62,10 +62,9 @@ gpu.module @kernels {
   // SPLIT-NEXT: }
   // SPLIT-NEXT: gpu.return
   // PTX: atom.relaxed.gpu.global.add.u32
-  // PTX: ld.acquire.gpu.global.b32
-  // PTX: red.relaxed.gpu.global.add.f32
-  // PTX: bar.sync
-  // PTX: red.release.gpu.global.add.u32
+  // PTX-DAG: ld.acquire.gpu.global.b32
+  // PTX-DAG: red.relaxed.gpu.global.add.f32
+  // PTX-DAG: red.release.gpu.global.add.u32
   gpu.func @window(%sum: !tile.view<512xf32> {llvm.noalias}, %turns: !tile.view<512xi32> {llvm.noalias}, %t: !tile.view<1xi32> {llvm.noalias}) kernel attributes {tile.grid = array<i64: 8, 1, 1>} {
     %c0 = arith.constant 0 : index
     %c64 = arith.constant 64 : index

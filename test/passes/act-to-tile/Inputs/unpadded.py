@@ -34,7 +34,7 @@ def main():
             if not k["useful_flops"]:
                 continue
             counted = counters("actrt-sim", folder / k["file"], target, k["grid"], k["block"], k["shared_bytes"],
-                               zeros(folder, k["shapes"]))
+                               zeros(folder, k["shapes"]), k.get("at_once", 0))
             print(f"{k['ops'][-1]} of {d} on {target}: "
                   f"{sum(counted['tensor_flops'].values()) / k['useful_flops']:.4f} of the useful")
 
