@@ -21,9 +21,10 @@ the cycles that a warp stalls per instruction that it issues, by reason:
     barrier              other warps are not there yet
     not_selected         another warp was
 
-Played are the instructions that every trip of the loop executes. Copies from global memory
-have arrived, there are no bank conflicts, instructions are always at hand, and turns of
-programs have come. Products of warp groups (wgmma) are not known.
+Played are the instructions that every trip of the loop executes, and of programs that take
+turns the time that a thread of one warp needs to read the turn and to pass it. The turn
+itself has come, as have copies from global memory; there are no bank conflicts, and
+instructions are always at hand. Products of warp groups (wgmma) are not known.
 
 --compare assembles act's attention and product for sm_80 as they were timed on an H200, takes
 FlashAttention-2's kernels from the installed PyTorch, and prints both beside what the card
@@ -60,6 +61,8 @@ class Machine:
     local_latency: int = 33    # spilled registers, from the L1 cache
     global_latency: int = 500
     barrier: int = 20
+    look: int = 650            # a thread reads a turn, and what others wrote before it
+    fence: int = 650           # it passes one, when memory has what the program wrote
 
 
 # Of sm_80, sm_86 and sm_89: published figures. On Hopper, mma.sync was seen to reach 62 % of wgmma's speed.
@@ -85,6 +88,7 @@ class Step:
     read: int        # until the operands were read, or 7
     least: tuple = ()  # (scoreboard, n): waits until at most n are pending
     barrier: tuple = ()  # (number, threads or 0 for all)
+    aside: tuple = ()  # (warp, cycles) of a branch that one warp takes
 
 
 def unit_of(i, m):
@@ -177,6 +181,9 @@ class Multiprocessor:
     def issue(self, w, s, now):
         step = w.step()
         w.ready = now + step.stall
+        for warp, cycles in step.aside:
+            if warp == w.number % self.of_program:
+                w.ready += cycles
         if step.unit in ("mma", "fma", "alu"):
             self.free[s][step.unit] = max(self.free[s][step.unit], now) + step.cycles
             if step.unit == "mma":
@@ -289,16 +296,37 @@ def hot_loop(ins, labels):
         return [i for i in code if sass_stats.classify(i) == "mma"]
 
     blocks, succ, loops = sass_stats.find_loops(ins, labels)
-    best = None, 0
+    best = None, 0, {}
     for loop in loops:
-        body = sass_stats.body_of(sass_stats.always_blocks(loop, succ), ins, blocks)
+        always = sass_stats.always_blocks(loop, succ)
+        body = sass_stats.body_of(always, ins, blocks)
         flop = sum(map(sass_stats.mma_flop, products(body)))
         if not flop or any("GMMA" in i.base for i in products(body)) or \
                 any(products(sass_stats.body_of(k["nodes"], ins, blocks)) for k in loop["kids"]):
             continue
         if not best[1] or len(body) / flop < len(best[0]) / best[1]:
-            best = body, flop
+            best = body, flop, turns_of(loop, always, ins, blocks)
     return best
+
+
+def turns_of(loop, always, ins, blocks):
+    """{address of a branch: [(warp, "look" or "fence")]} of the blocks that one thread enters to take or pass a turn."""
+    found = collections.defaultdict(list)
+    for b in sorted(loop["nodes"] - always):
+        code = ins[blocks[b][0]:blocks[b][1]]
+        kind = "fence" if any(i.base == "MEMBAR" for i in code) else \
+            "look" if any(i.base in ("LD", "LDG") and "STRONG.GPU" in i.op for i in code) else None
+        before = [a for a in always if a < b]
+        if not kind or not before:
+            continue
+        branch = blocks[max(before)][1] - 1
+        name = (ins[branch].pred or "").lstrip("!")
+        # The thread's number, to which the branch's predicate compares: `ISETP.NE.U32.AND P0, PT, R200, 0xe0, PT`.
+        sets = (re.search(r", (RZ|0x[0-9a-f]+|\d+)\b, \w+$", i.args.strip()) for i in reversed(ins[:branch])
+                if i.base == "ISETP" and i.args.split(",")[0].strip() == name)
+        number = next((m[1] for m in sets if m), "RZ")
+        found[ins[branch].addr].append((0 if number == "RZ" else int(number, 0) // 32, kind))
+    return found
 
 
 def predict(cubin, nvdisasm, shared=None, programs=None, machine=None, function=None, threads=None):
@@ -311,7 +339,7 @@ def predict(cubin, nvdisasm, shared=None, programs=None, machine=None, function=
     for name, (ins, labels) in code.items():
         if function and not re.search(function, name):
             continue
-        body, flop = hot_loop(ins, labels)
+        body, flop, turns = hot_loop(ins, labels)
         if not body:
             continue
         about = functions.get(name, {})
@@ -319,6 +347,8 @@ def predict(cubin, nvdisasm, shared=None, programs=None, machine=None, function=
         m = machine or MACHINES[arch]
         count = programs or residents(m, about.get("regs", 255), own, shared or about.get("static_smem", 0))
         loop = [step_of(i, m) for i in body]
+        for step, i in zip(loop, body):
+            step.aside = tuple((warp, getattr(m, kind)) for warp, kind in turns.get(i.addr, ()))
         length = sum(s.stall for s in loop)
         trips = 6
         sm = Multiprocessor(m, loop, own, count, trips,
