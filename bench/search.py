@@ -35,6 +35,11 @@ shape that is not listed gets the schedule of the nearest one that is (ScheduleT
 --check compiles entries of each part, spread over it, and fails if one is not used as it
 stands, spills or is refused.
 
+On sm_80, sm_86 and sm_89 warps multiply on their own. Of attention there, a schedule has
+the queries of a program, warps, stages, early copies and fragments that are fetched ahead
+(search_warps.py). All that fit are compiled, and bench/stalls.py ranks them; of those within half
+a percent of the fastest, the one with the fewest instructions wins.
+
 Schedules leave every bit of a result as it is: a product's sum is in the order of its depth,
 and attention's keys at a time are a rule of its shape.
 Needs the package triton, whose ptxas assembles.
@@ -55,8 +60,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 import search_attention
+import search_warps
 from kernels import ROOT, Assembled, run, wheel
 from search_attention import Attention, AttentionModel, AttentionSchedule
+from search_warps import WarpSchedule
 
 TARGET = "sm_90a"
 TABLES = ROOT / "passes/act-to-tile/schedules"
@@ -200,10 +207,10 @@ def line(p, s):
         + f', "cluster": {s.cluster}' * (s.cluster > 1) + f', "a": "{s.a}"' * bool(s.a) + "}"
 
 
-def table(found_by, parts):
+def table(found_by, parts, target=TARGET):
     """The table's text: one line for each entry of each part."""
     text = ",\n".join(f' "{part}": [\n' + ",\n".join(f"  {e}" for e in lines) + "\n]" for part, lines in parts.items())
-    return json.dumps({"target": TARGET, "found_by": found_by})[:-1] + f",\n{text}}}\n"
+    return json.dumps({"target": target, "found_by": found_by})[:-1] + f",\n{text}}}\n"
 
 
 class Compiled:
@@ -229,6 +236,11 @@ class Compiled:
     def fault(self, p, s):
         """Why it is not what was asked for; empty if it is."""
         schedule, kernel = self.entry["schedule"], self.kernel
+        if isinstance(s, WarpSchedule):
+            found = WarpSchedule(s.rows, schedule["warps"], schedule["stages"], schedule.get("early", False),
+                                 schedule.get("ahead", False))
+            programs = math.ceil(p.queries / s.rows) * p.heads if s.rows else self.entry["grid"][0]
+            return "" if found == s and self.entry["grid"][0] == programs else f"is planned otherwise: {found}"
         if isinstance(p, Attention):
             rows, wanted = p.keys if p.backward else p.queries, dict(
                 groups=s.groups, stages=s.stages, rotated=s.rotated, turns=s.turns, persistent=s.persistent, store=s.stores)
@@ -345,6 +357,38 @@ def best_attention(p, model, o, card, folder):
     return s, seconds, tried
 
 
+def best_of_warps(p, o, folder):
+    """The same for attention by warps on their own."""
+    good, tried, nvdisasm = [], [], wheel() / "nvdisasm"
+    for s in search_warps.candidates(p):
+        compiled = Compiled(o.build, o.target, p, s, folder)
+        if fault := compiled.fault(p, s):
+            tried.append((s, fault))
+            continue
+        seconds, instructions = search_warps.seconds(p, compiled, o.target, nvdisasm)
+        good.append((instructions, seconds, s))
+    if not good:
+        return None, None, tried
+    least = min(seconds for _, seconds, _ in good)
+    _, seconds, s = min((g for g in good if g[1] <= 1.005 * least), key=lambda g: g[:2])
+    return s, seconds, tried
+
+
+def search_by_stalls(o):
+    entries = []
+    with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(2) as pool:
+        wanted = [p for p in search_warps.shapes() if o.only in str(p)]
+        for p, (s, seconds, tried) in zip(wanted, pool.map(lambda p: best_of_warps(p, o, pathlib.Path(name)), wanted)):
+            if not s:
+                print(f"{p!s:<34}nothing fits")
+                continue
+            entries.append(line(p, s))
+            print(f"{p!s:<34}{s!s:<45}{p.flops / seconds / 1e12:>9.0f}  {len(tried)} left out", flush=True)
+    if o.write:
+        found = f"bench/search.py --target {o.target} --write, {datetime.date.today()}, no card: by bench/stalls.py"
+        (TABLES / f"{o.target}.json").write_text(table({"attention": found}, {"attention": list(dict.fromkeys(entries))}, o.target))
+
+
 def search(o):
     card = Card(o.build, o.device, o.log) if o.device else None
     how = f"timed on {card.runtime.info().name.decode()}" if card else \
@@ -377,6 +421,8 @@ def search(o):
 
 def read(entry):
     """(shape, schedule) of an entry of the table."""
+    if "warps" in entry:
+        return Attention.of(entry), WarpSchedule.of(entry)
     if "kind" in entry:
         p = Attention.of(entry)
         return p, AttentionSchedule.of(p, entry)
@@ -402,7 +448,7 @@ def check(o):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
-    parser.add_argument("--target", default=TARGET, choices=[TARGET])
+    parser.add_argument("--target", default=TARGET, choices=[TARGET, "sm_80", "sm_86", "sm_89"])
     parser.add_argument("--device", help="a card to time on, such as cuda:0")
     parser.add_argument("--log", type=pathlib.Path, help="what was timed, one line for each kernel")
     parser.add_argument("--kinds", type=lambda text: text.split(","), default=["products", "attention"])
@@ -416,11 +462,11 @@ def main():
     o = parser.parse_args()
     # As artifacts are assembled, by the newest.
     newest = wheel() / "ptxas-blackwell"
-    Assembled.ptxas = newest if newest.exists() else None
+    Assembled.ptxas = newest if newest.exists() and o.target == TARGET else None
     if o.check:
         return check(o)
     if not o.fit:
-        return search(o)
+        return search(o) if o.target == TARGET else search_by_stalls(o)
     model = Model()
     print(", ".join(f"{name} {value:.3g}" for name, value in model.fit().items()))
     for (m, n, k, r, c, t, tflops), error in zip(MEASURED, model.errors()):

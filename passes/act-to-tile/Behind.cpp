@@ -195,6 +195,11 @@ bool act::tile::drawsNumbers(linalg::GenericOp op) {
   return !op.getBody()->getOps<arith::MulUIExtendedOp>().empty();
 }
 
+bool act::tile::isHalf(Value v) {
+  Type element = getElementTypeOrSelf(v.getType());
+  return element.isBF16() || element.isF16();
+}
+
 Value act::tile::unshaped(Value v) {
   while (Operation *op = v.getDefiningOp()) {
     if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))

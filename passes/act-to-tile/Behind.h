@@ -73,6 +73,9 @@ RowSums rowSums(mlir::Value root);
 /// seen.
 llvm::SmallVector<mlir::Value> nearestProducts(mlir::ValueRange values);
 
+/// Whether the value's elements are f16 or bf16.
+bool isHalf(mlir::Value v);
+
 /// Whether a sum or a maximum of products is behind one of the values.
 bool sumsProducts(mlir::ValueRange values);
 

@@ -27,6 +27,8 @@ struct KernelGrid {
   bool early = false;
   /// The next iteration's first fragments are fetched under the last products.
   bool ahead = false;
+  /// A table says so.
+  bool isListed = false;
   /// Warps multiply in groups of four, each 64 rows (takeGroups), and one more
   /// copies. Its ring stays while results are stored: `besideRing` bytes are
   /// needed for that.

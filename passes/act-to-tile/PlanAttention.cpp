@@ -51,12 +51,22 @@ std::optional<KernelGrid> act::tile::asListed(const KernelGrid &planned,
                                               const KernelResults &results,
                                               const ScheduleTable *table) {
   const std::optional<AttentionSize> size =
-      table && planned.inGroups ? sizeOf(planned, p, results) : std::nullopt;
-  const AttentionSchedule *found = size ? table->nearest(*size) : nullptr;
-  if (!found)
+      table ? sizeOf(planned, p, results) : std::nullopt;
+  const AttentionSchedule *found =
+      size ? table->nearest(*size, planned.inGroups) : nullptr;
+  if (!found || (!planned.inGroups && !isHalf(planned.root)))
     return {};
   KernelGrid g = planned;
+  g.isListed = true;
   g.stages = found->stages;
+  if (!g.inGroups) {
+    g.warps = found->warps;
+    g.early = found->early;
+    g.ahead = found->ahead;
+    if (!size->backward)
+      g.blocks[p.rows] = found->rows;
+    return g;
+  }
   g.rotated = found->rotated;
   g.turns = found->turns;
   g.persistent = found->persistent;

@@ -229,11 +229,6 @@ void Product::planWide(int64_t others) {
     }
 }
 
-bool isHalf(Value v) {
-  Type element = getElementTypeOrSelf(v.getType());
-  return element.isBF16() || element.isF16();
-}
-
 /// Whether an operand says by comparisons which rows are added up, as in the
 /// gradient of an embedding. Most of its blocks are empty and skipped, so such
 /// a sum takes memory's time, which several programs on a multiprocessor hide
@@ -343,7 +338,8 @@ KernelGrid Product::planComputed() {
   if (auto listed =
           dice ? std::nullopt
                : asListed(alone.grids.back(), p, results, options.schedules))
-    good = fitting({*listed});
+    if (listed->inGroups || alone.order.isOf(*listed, p.rows))
+      good = fitting({*listed});
   if (good.empty() && !dice && isAlone(results)) {
     good = fitting(alone.grids);
     if (!good.empty())
@@ -492,7 +488,8 @@ KernelGrid act::tile::planProduct(KernelGrid grid, const ProductShape &p,
                                   const PlanOptions &options, Dice &dice) {
   KernelGrid planned =
       Product(std::move(grid), p, results, options, dice).plan();
-  planned.ahead = fetchesAhead(planned, p, results, dice);
+  if (!planned.isListed)
+    planned.ahead = fetchesAhead(planned, p, results, dice);
   planned.sharedBytes = sharedEstimate(planned, results);
   return planned;
 }

@@ -77,6 +77,10 @@ static bool fromJSON(const json::Value &value, AttentionSchedule &to,
       !map.mapOptional("turns", to.turns) ||
       !map.mapOptional("persistent", to.persistent) ||
       !map.mapOptional("stores", to.stores) ||
+      !map.mapOptional("warps", to.warps) ||
+      !map.mapOptional("rows", to.rows) ||
+      !map.mapOptional("early", to.early) ||
+      !map.mapOptional("ahead", to.ahead) ||
       !readFirstOperand(value, to.a, path))
     return false;
   auto refuse = [&](llvm::StringRef key, llvm::StringLiteral why) {
@@ -92,6 +96,23 @@ static bool fromJSON(const json::Value &value, AttentionSchedule &to,
   if (to.stages < 1 || to.stages > 4)
     return refuse("stages", "expected 1 to 4");
   const json::Object &object = *value.getAsObject();
+  if (object.get("warps")) {
+    for (llvm::StringRef key :
+         {"groups", "rotated", "turns", "persistent", "stores", "a"})
+      if (object.get(key))
+        return refuse(key, "expected where warps work in groups");
+    if (to.warps != 1 && to.warps != 2 && to.warps != 4 && to.warps != 8)
+      return refuse("warps", "expected 1, 2, 4 or 8");
+    if (to.early && to.stages != 1)
+      return refuse("early", "expected beside one stage");
+    if (size.backward ? to.rows != 0 : to.rows < 16 || to.rows % 16)
+      return refuse("rows", "expected queries in forward entries, a multiple "
+                            "of 16");
+    return true;
+  }
+  for (llvm::StringRef key : {"rows", "early", "ahead"})
+    if (object.get(key))
+      return refuse(key, "expected beside warps");
   if (size.backward) {
     for (llvm::StringRef key : {"groups", "rotated", "turns", "persistent"})
       if (object.get(key))
@@ -137,7 +158,7 @@ static double apart(int64_t x, int64_t y) {
 }
 
 const AttentionSchedule *
-ScheduleTable::nearest(const AttentionSize &size) const {
+ScheduleTable::nearest(const AttentionSize &size, bool inGroups) const {
   const AttentionSchedule *best = nullptr;
   std::pair<double, double> least;
   for (const AttentionSchedule &s : attention) {
@@ -146,7 +167,10 @@ ScheduleTable::nearest(const AttentionSize &size) const {
         apart(s.size.queries, size.queries) + apart(s.size.keys, size.keys) +
             apart(s.size.heads, size.heads)};
     if (s.size.backward != size.backward || s.size.causal != size.causal ||
-        own.first > 1)
+        (s.warps == 0) != inGroups || own.first > 1)
+      continue;
+    // Of warps on their own, registers are enough for narrower heads.
+    if (s.warps && (s.size.width < size.width || s.size.values < size.values))
       continue;
     if (!best || own < least) {
       best = &s;

@@ -25,7 +25,13 @@
 // Of attention, `width` is a query's, `values` a value's, and `heads` counts
 // the heads of all sequences (backward those of keys). A forward entry has
 // `groups` of warps, with 64 queries each, and may be `persistent`; backward,
-// the order of sums decides how many keys a program has.
+// the order of sums decides how many keys a program has. Where warps multiply
+// on their own, as on sm_80, entries have `warps` instead, forward also the
+// `rows` of queries of a program, and may be `early` and fetch `ahead`:
+//
+//     {"kind": "forward", "width": 64, "values": 64, "causal": true,
+//      "queries": 4096, "keys": 4096, "heads": 16,
+//      "rows": 128, "warps": 4, "stages": 2, "ahead": true}
 //
 // No schedule says anything about the order of sums, which depends on shapes,
 // types and the target only (SumOrder.h).
@@ -66,7 +72,11 @@ struct AttentionSize {
 struct AttentionSchedule {
   AttentionSize size;
   int64_t groups = 1; // of warps, 64 queries each; backward: not said
+  /// Warps that multiply on their own, and the queries of a program; 0: warps
+  /// work in groups.
+  int64_t warps = 0, rows = 0;
   int64_t stages = 2;
+  bool early = false, ahead = false;
   bool rotated = false, turns = false, persistent = false, stores = false;
   FirstOperand a = FirstOperand::WhereItIs;
 };
@@ -88,8 +98,10 @@ public:
   const ProductSchedule *nearest(const ProductSize &size) const;
   /// The same for attention of this kind, with positions compared or not:
   /// widths differ by the smallest factor, both multiplied, and then queries,
-  /// keys and heads do. Null if the widths' is more than 2.
-  const AttentionSchedule *nearest(const AttentionSize &size) const;
+  /// keys and heads do. Null if the widths' is more than 2. Warps work in
+  /// groups, or on their own: then only wider heads are near.
+  const AttentionSchedule *nearest(const AttentionSize &size,
+                                   bool inGroups) const;
 
 private:
   std::vector<ProductSchedule> products;

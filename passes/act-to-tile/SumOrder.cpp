@@ -239,11 +239,6 @@ static KernelGrid largest(KernelGrid grid, const ProductShape &p, int64_t added,
                       beside);
 }
 
-static bool isHalf(Value v) {
-  Type element = getElementTypeOrSelf(v.getType());
-  return element.isBF16() || element.isF16();
-}
-
 std::optional<KernelGrid> act::tile::twoAtOnce(const KernelGrid &g,
                                                const ProductShape &p,
                                                const KernelResults &results,

@@ -138,6 +138,9 @@ LogicalResult readLaunch(gpu::GPUModuleOp module, CompiledKernel &k) {
     k.blockBytes = bytes.getInt();
   if (auto programs = kernel->getAttrOfType<IntegerAttr>(atOnceName))
     k.atOnce = programs.getInt();
+  // Without what the passes found to be in vain.
+  if (llvm::json::Object about = describe(kernel); about.get("schedule"))
+    k.about["schedule"] = std::move(*about.get("schedule"));
   return success();
 }
 
