@@ -33,6 +33,11 @@ log's results are printed beside the goals, and what was left out. A ratio says 
 times as fast act is as the fastest peer, and backward also as the fastest with the same
 bits each time.
 
+With --target sm_80 (both times), act's code for Ampere runs on the Hopper card, and is to be
+as fast as FlashAttention-2, whose code PyTorch has for sm_80 alone: forward, and backward
+where that gives the same bits, too. To see what a change brought, compile at both commits,
+and run both in one visit, with a log each; --only attention leaves out the rest.
+
 --small is for a simulator's device, which runs all of it but the peers and ncu
 (--device sim:sm_90a --small).
 """
@@ -61,6 +66,7 @@ METRICS = ("gpu__time_duration.sum,launch__registers_per_thread,sm__inst_issued.
            r"regex:smsp__average_warps_issue_stalled_.*_per_issue_active\.ratio")
 # How many times as fast as the fastest peer, and as the fastest that gives the same bits.
 FORWARD, BACKWARD, SAME_BITS, SQUARE, LAYER, STEP = 1.05, 1.00, 1.08, 1.05, 1.00, 1 / 0.85
+OLDER = 1.00  # forward, and backward with the same bits: of FlashAttention-2, on code for sm_80
 ROW = "{:<44}{:>10}  {:<34}{:>10}{:>8}{:>7}  {}"
 
 
@@ -191,6 +197,7 @@ def counters(o, folder, end, common):
 
 def ratios(results, unit):
     """(label, act's ms, the peer, how many times as fast act is, the goal) of what the unit timed."""
+    older = any(line.get("target", "").startswith("sm_8") for line in results.of("machine", "row"))
     rows, made = {}, []
     for line in results.of(unit, "row"):
         rows.setdefault(line["label"], {})[line["who"]] = line["ms"]
@@ -199,7 +206,11 @@ def ratios(results, unit):
         peers = {who: taken for who, taken in ms.items() if who != "act"}
         wanted = [(peers, BACKWARD if "backward" in label else FORWARD if "attention" in label else
                    SQUARE if unit.removeprefix("times linear-") in Linear.KINDS else LAYER)]
-        if "backward" in label:
+        if older and "attention" in label:
+            flash = {who: taken for who, taken in peers.items() if "FlashAttention" in who}
+            same = {who: taken for who, taken in flash.items() if "same bits" in who}
+            wanted = [(same if "backward" in label else flash, OLDER)]
+        elif "backward" in label:
             wanted.append(({who: taken for who, taken in peers.items() if "same bits" in who}, SAME_BITS))
         for of, goal in wanted:
             if act and of:
@@ -279,6 +290,8 @@ def main():
         o.log.write_text("".join(json.dumps(line) + "\n" for line in results.lines if line["unit"] not in failed))
         results = Results(o.log)
     folder = o.compiled and o.compiled / ("assembled" if o.assembled else "made")
+    if o.parts:
+        results.add("machine", "row", target=o.target)
     if o.parts and shutil.which("nvidia-smi"):
         query = "--query-gpu=name,driver_version,clocks.sm,clocks.max.sm,power.limit"
         said = subprocess.run(["nvidia-smi", query, "--format=csv,noheader"], capture_output=True, text=True).stdout

@@ -46,6 +46,10 @@ def Tile_Dialect : Dialect {
     - `tile.index_bits = 32`: all `index` arithmetic fits in 32 bits, and the
       generated code relies on it;
     - `tile.shared_bytes`: the shared memory of a program;
+    - `tile.shift_turns`: programs that take turns in a loop may start at different
+      places of it (`--tile-shift-turns`), and then `tile.at_once`: so many programs
+      with consecutive tickets wait for each other, and a launch needs a card that
+      runs them all at once;
     - `tile.tensor_maps`: what a launch passes behind the arguments
       (`#tile.tensor_map`).
 

@@ -65,6 +65,11 @@ std::optional<KernelGrid> act::tile::asListed(const KernelGrid &planned,
     g.ahead = found->ahead;
     if (!size->backward)
       g.blocks[p.rows] = found->rows;
+    // More warps than planned could have to share padded blocks.
+    const int64_t columns = g.blocks[p.columns];
+    if (!canShare(g.blocks[p.rows], columns, g.warps) ||
+        (size->backward && !canShare(g.step, columns, g.warps)))
+      return {};
     return g;
   }
   g.rotated = found->rotated;

@@ -139,8 +139,13 @@ LogicalResult readLaunch(gpu::GPUModuleOp module, CompiledKernel &k) {
   if (auto programs = kernel->getAttrOfType<IntegerAttr>(atOnceName))
     k.atOnce = programs.getInt();
   // Without what the passes found to be in vain.
-  if (llvm::json::Object about = describe(kernel); about.get("schedule"))
-    k.about["schedule"] = std::move(*about.get("schedule"));
+  llvm::json::Object about = describe(kernel);
+  llvm::json::Object *asked = k.about.getObject("schedule");
+  llvm::json::Object *kept = about.getObject("schedule");
+  if (asked && kept)
+    for (StringRef key : {"rotated", "turns", "early", "ahead"})
+      if (!kept->get(key))
+        asked->erase(key);
   return success();
 }
 
