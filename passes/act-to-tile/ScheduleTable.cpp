@@ -157,8 +157,8 @@ static double apart(int64_t x, int64_t y) {
   return std::abs(std::log2(double(x) / double(y)));
 }
 
-const AttentionSchedule *
-ScheduleTable::nearest(const AttentionSize &size, bool inGroups) const {
+const AttentionSchedule *ScheduleTable::nearest(const AttentionSize &size,
+                                                bool inGroups) const {
   const AttentionSchedule *best = nullptr;
   std::pair<double, double> least;
   for (const AttentionSchedule &s : attention) {

@@ -239,30 +239,6 @@ static KernelGrid largest(KernelGrid grid, const ProductShape &p, int64_t added,
                       beside);
 }
 
-std::optional<KernelGrid> act::tile::twoAtOnce(const KernelGrid &g,
-                                               const ProductShape &p,
-                                               const KernelResults &results,
-                                               const PlanOptions &options,
-                                               bool whole) {
-  const ProductFacts facts = factsOf(nearestProducts(results.stored));
-  const int64_t columns = g.blocks[p.columns];
-  if (g.inGroups || p.isWide || !results.added.empty() || g.warps != 8 ||
-      g.blocks[p.rows] != 128 || columns <= 64 || columns > 128 ||
-      facts.products != 2 || facts.read || facts.draws || facts.windowed)
-    return std::nullopt;
-  KernelGrid two = g;
-  two.warps = 4;
-  two.stages = 1;
-  two.early = true;
-  constexpr int64_t ofSystem = 1024; // shared memory of each program
-  constexpr int64_t leastStep = 32;
-  for (; two.step >= leastStep; two.step /= 2)
-    if (2 * (sharedEstimate(two, results, whole) + ofSystem) <=
-        options.target->limits.sharedBytesPerSm)
-      return two;
-  return std::nullopt;
-}
-
 PlanAlone act::tile::planAlone(KernelGrid grid, const ProductShape &p,
                                const KernelResults &results,
                                const PlanOptions &options) {
@@ -305,10 +281,6 @@ PlanAlone act::tile::planAlone(KernelGrid grid, const ProductShape &p,
     plan.grids.push_back(fitRegisters(grid, p, results.added.size(), facts,
                                       limit, *options.target));
   }
-  if (p.hasSides())
-    if (auto two = twoAtOnce(plan.grids.back(), p, results, options, false))
-      for (KernelGrid &g : plan.grids)
-        g.step = std::min(g.step, two->step);
   const KernelGrid last = plan.grids.back();
   plan.order = orderOf(last);
   llvm::erase_if(plan.grids, [&](const KernelGrid &g) {

@@ -80,18 +80,6 @@ struct PlanAlone {
 PlanAlone planAlone(KernelGrid grid, const ProductShape &product,
                     const KernelResults &results, const PlanOptions &options);
 
-/// The grid for 4 warps in place of 8, with one place for each operand: if two
-/// programs share a multiprocessor then, one waits at its barriers while the
-/// other one multiplies, and each warp reads half of what it does for each
-/// product. FlashAttention-2 has this form; on an H200 it was 1.17 times as
-/// fast as 8 warps with two stages. Forward attention for 128 numbers of values
-/// a row takes all registers for it, so nothing may be beside the products.
-/// Where there is less shared memory, it takes fewer keys at a time.
-std::optional<KernelGrid> twoAtOnce(const KernelGrid &grid,
-                                    const ProductShape &product,
-                                    const KernelResults &results,
-                                    const PlanOptions &options, bool whole);
-
 /// Whether a program of `results` does no more than their products: then the
 /// plan for these is its own.
 bool isAlone(const KernelResults &results);

@@ -34,9 +34,9 @@
 //                                         tile.pass_turn %turns[%l]
 //
 // One thread waits, and reads memory for it, which takes long: while the other
-// warps multiply. A turn is waited for earlier then, so only where it comes early, too: where
-// programs start at different places (tile-shift-turns), or do, as those of a
-// causal mask, by what they see.
+// warps multiply. A turn is waited for earlier then, so only where it comes
+// early, too: where programs start at different places (tile-shift-turns), or
+// do, as those of a causal mask, by what they see.
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/tile/Passes.h"
