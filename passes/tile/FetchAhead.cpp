@@ -19,7 +19,6 @@
 // iteration fetches what nobody uses; its copies are of zeros.
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/tile/DotWarps.h"
 #include "passes/tile/Passes.h"
@@ -38,7 +37,7 @@ bool isBarrier(Operation &op) {
   return isa<gpu::BarrierOp, NVVM::BarrierOp>(op);
 }
 
-/// Ops that may be computed anywhere and again.
+/// Whether the op may be computed anywhere and again.
 bool isScalar(Operation &op) { return isPure(&op) && !op.getNumRegions(); }
 
 template <typename Op> bool hasA(Operation &op) {
@@ -90,6 +89,7 @@ llvm::SetVector<Operation *> Rotation::behind(ValueRange values) const {
   return ops;
 }
 
+// The head is what stands in front of the first fragments.
 bool Rotation::find() {
   if (llvm::none_of(body, isBarrier))
     return false;
@@ -98,7 +98,9 @@ bool Rotation::find() {
       break;
     if (isScalar(op))
       continue;
-    if (changesMemory(op))
+    // What it reads for this iteration, the next one's head would read behind
+    // the end.
+    if (changesMemory(op) || op.getNumResults())
       return false;
     head.push_back(&op);
   }
