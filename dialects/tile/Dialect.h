@@ -63,9 +63,9 @@ inline constexpr llvm::StringLiteral indexBitsName = "tile.index_bits";
 /// The shared memory that a generated kernel was planned for, as an estimate.
 inline constexpr llvm::StringLiteral plannedBytesName = "tile.planned_bytes";
 /// Lets programs that take turns in a loop start at different places of it
-/// (tile-shift-turns),
+/// (tile-shift-turns).
 inline constexpr llvm::StringLiteral shiftTurnsName = "tile.shift_turns";
-/// of which so many must be on the card at once.
+/// How many of these programs wait for each other. A card must run them all.
 inline constexpr llvm::StringLiteral atOnceName = "tile.at_once";
 /// Of an exponential of x - row: the constant k of x = s k whose product is
 /// rounded together with the base's logarithm (tile-choose-rounding).

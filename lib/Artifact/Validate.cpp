@@ -186,9 +186,9 @@ private:
                    " blocks, expected a multiple of its clusters' " +
                    std::to_string(k.cluster));
     if (k.atOnce > k.grid)
-      return error("kernel " + quoted(k.symbol) + " has a grid of " +
-                   std::to_string(k.grid) + " blocks, of which " +
-                   std::to_string(k.atOnce) + " wait for each other");
+      return error(
+          "kernel " + quoted(k.symbol) + " needs " + std::to_string(k.atOnce) +
+          " blocks at once, but its grid has " + std::to_string(k.grid));
     return ok();
   }
 

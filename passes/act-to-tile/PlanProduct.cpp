@@ -133,7 +133,6 @@ private:
   KernelGrid planSides();
   KernelGrid planBlocks();
   KernelGrid planComputed();
-  std::optional<KernelGrid> twoAtOnce(const KernelGrid &g) const;
   SmallVector<KernelGrid> sameBits(const KernelGrid &planned,
                                    const SumOrder *order) const;
 
@@ -319,30 +318,6 @@ KernelGrid Product::planBlocks() {
   return withGroups(grid);
 }
 
-/// The grid for 4 warps in place of 8, with one place for each operand: if two
-/// programs share a multiprocessor then, one waits at its barriers while the
-/// other one multiplies, and each warp reads half of what it does for each
-/// product. FlashAttention-2 has this form; on an H200 it was 1.17 times as
-/// fast as 8 warps with two stages. Forward attention for 128 numbers of values
-/// a row takes all registers for it, so nothing may be beside the products.
-std::optional<KernelGrid> Product::twoAtOnce(const KernelGrid &g) const {
-  const ProductFacts facts = factsOf(nearestProducts(results.stored));
-  const int64_t columns = g.blocks[p.columns];
-  if (g.inGroups || p.isWide || !results.added.empty() || g.warps != 8 ||
-      g.blocks[p.rows] != 128 || columns <= 64 || columns > 128 ||
-      facts.products != 2 || facts.read || facts.draws || facts.windowed)
-    return std::nullopt;
-  KernelGrid two = g;
-  two.warps = 4;
-  two.stages = 1;
-  two.early = true;
-  constexpr int64_t ofSystem = 1024; // shared memory of each program
-  if (2 * (sharedEstimate(two, results) + ofSystem) >
-      options.target->limits.sharedBytesPerSm)
-    return std::nullopt;
-  return two;
-}
-
 /// Products that depend on each other.
 KernelGrid Product::planComputed() {
   if (p.hasSides()) {
@@ -365,13 +340,8 @@ KernelGrid Product::planComputed() {
                : asListed(alone.grids.back(), p, results, options.schedules))
     if (listed->inGroups || alone.order.isOf(*listed, p.rows))
       good = fitting({*listed});
-  if (good.empty() && !dice && isAlone(results)) {
+  if (good.empty() && !dice && isAlone(results))
     good = fitting(alone.grids);
-    if (!good.empty())
-      if (auto two = twoAtOnce(good.front());
-          two && alone.order.isOf(*two, p.rows))
-        good.front() = *two;
-  }
   const SmallVector<KernelGrid> others =
       sameBits(alone.grids.back(), &alone.order);
   if (good.empty())
@@ -490,22 +460,18 @@ SmallVector<KernelGrid> Product::sameBits(const KernelGrid &planned,
 
 } // namespace
 
-/// Whether fragments are fetched an iteration ahead, where registers allow. By
-/// bench/stalls.py, tensor cores are then busy for 79 % of the time in place of
-/// 74 % in products, and for 74 to 80 % in place of 72 to 76 % in attention for
-/// heads of 64 (sm_80). Causal attention for 128 numbers of values a row would
-/// execute a fifth more instructions, for what it spills.
+/// Whether fragments are fetched an iteration ahead, where registers allow and
+/// no table says so or not. By bench/stalls.py, tensor cores are then busy for
+/// 79 % of the time in place of 74 % in products (sm_80).
 static bool fetchesAhead(const KernelGrid &grid, const ProductShape &p,
                          const KernelResults &results, Dice &dice) {
-  if (grid.inGroups || grid.warps == 0)
+  if (grid.inGroups)
     return false;
   if (dice)
     return dice(2);
   const ProductFacts facts = factsOf(nearestProducts(results.stored));
-  const bool isFull = grid.early && grid.step > 32 && p.hasSides() &&
-                      grid.blocks[p.columns] > 96;
   return results.added.empty() && !p.isWide && !facts.draws && !facts.read &&
-         !facts.windowed && !(isFull && facts.compares);
+         !facts.windowed;
 }
 
 KernelGrid act::tile::planProduct(KernelGrid grid, const ProductShape &p,

@@ -141,7 +141,7 @@ bool moveUp(Operation *op, Operation *before) {
   return true;
 }
 
-/// Whether the turn is free long before it is asked for.
+/// Whether the turn comes long before the program asks for it.
 bool comesEarly(scf::ForOp loop) {
   auto kernel = loop->getParentOfType<gpu::GPUFuncOp>();
   return kernel->hasAttr(atOnceName) ||

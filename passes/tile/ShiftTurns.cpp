@@ -83,17 +83,16 @@ struct Digit {
   int64_t below = 1, count = 0;
 };
 
-/// Whether the value is the number of the program: last - ticket.
+/// Whether the value is the program's number, programs - 1 - ticket.
 bool isNumber(Value v, int64_t programs) {
   auto reversed = v.getDefiningOp<arith::SubIOp>();
   return reversed && reversed.getRhs().getDefiningOp<TicketOp>() &&
          getConstantIntValue(reversed.getLhs()) == programs - 1;
 }
 
-/// The digit of the number, of `programs` programs, of which the turn is what
-/// is left to the last one.
+/// The digit that a turn counts down from: turn = count - 1 - digit.
 std::optional<Digit> digitOf(Value turn, int64_t programs) {
-  // Of all programs, that is the ticket.
+  // If the digit is the whole number, the turn is the ticket.
   if (turn.getDefiningOp<TicketOp>()) {
     for (Operation *user : turn.getUsers())
       if (isa<arith::SubIOp>(user) && isNumber(user->getResult(0), programs))
@@ -163,7 +162,7 @@ private:
   scf::ForOp loop;
   SmallVector<WaitTurnOp> waits, beside; // in the loop, and next to it
   Digit along;
-  int64_t programs = 0, begin = 0, step = 0, iterations = 0;
+  int64_t programs = 0, step = 0, iterations = 0;
 
   // Programs of a ring, and of the last ring of a sum; iterations between the
   // starts of neighbours.

@@ -146,6 +146,11 @@ TEST_F(Driver_cuda, CooperativeAndClusterLaunchesUseAttributes) {
   EXPECT_EQ(got[15], 1615u);
 }
 
+/// Points the argument to a thousand numbers on the device.
+static void allocateThousand(actrt_device device, actrt_argument &a) {
+  ASSERT_EQ(actrt_allocate(device, 4 * 1000, &a.value.pointer), ACTRT_SUCCESS);
+}
+
 /// A persistent launch of `grid` programs starts so many: each writes a number
 /// of a thousand that the argument points to.
 static void expectLaunched(actrt_stream stream, actrt_function f,
@@ -168,10 +173,8 @@ static void expectLaunched(actrt_stream stream, actrt_function f,
 // No more blocks than the card runs at once: two on each of 132.
 TEST_F(Driver_cuda, PersistentLaunchesHaveResidentBlocksOnly) {
   actrt_function f = function(load(text("conformance-cluster")), "rank");
-  void *out = nullptr;
-  ASSERT_EQ(actrt_allocate(device, 4 * 1000, &out), ACTRT_SUCCESS);
   actrt_argument a{};
-  a.value.pointer = out;
+  ASSERT_NO_FATAL_FAILURE(allocateThousand(device, a));
   actrt_launch_shape shape{};
   shape.struct_size = sizeof shape;
   shape.persistent = 1;
@@ -191,10 +194,8 @@ TEST_F(Driver_cuda, PersistentLaunchesHaveResidentBlocksOnly) {
 // Blocks that wait for each other must run at once: two on each of 132.
 TEST_F(Driver_cuda, RefusesBlocksThatWaitForMoreThanRun) {
   actrt_function f = function(load(text("conformance-cluster")), "rank");
-  void *out = nullptr;
-  ASSERT_EQ(actrt_allocate(device, 4 * 1000, &out), ACTRT_SUCCESS);
   actrt_argument a{};
-  a.value.pointer = out;
+  ASSERT_NO_FATAL_FAILURE(allocateThousand(device, a));
   actrt_launch_shape shape{};
   shape.struct_size = sizeof shape;
   for (auto [grid, atOnce, fits] : {std::tuple{1000u, 264u, true},
@@ -218,10 +219,8 @@ TEST_F(Driver_cuda, RefusesBlocksThatWaitForMoreThanRun) {
 // Clusters are counted by the driver: of two there are 65 on this card.
 TEST_F(Driver_cuda, PersistentLaunchesHaveWholeClusters) {
   actrt_module m = load(text("conformance-cluster"));
-  void *out = nullptr;
-  ASSERT_EQ(actrt_allocate(device, 4 * 1000, &out), ACTRT_SUCCESS);
   actrt_argument a{};
-  a.value.pointer = out;
+  ASSERT_NO_FATAL_FAILURE(allocateThousand(device, a));
   actrt_launch_shape shape{};
   shape.struct_size = sizeof shape;
   shape.persistent = 1;
