@@ -87,7 +87,7 @@ class Step:
     write: int       # scoreboard that is set until the result is there, or 7
     read: int        # until the operands were read, or 7
     least: tuple = ()  # (scoreboard, n): waits until at most n are pending
-    barrier: tuple = ()  # (number, threads or 0 for all)
+    barrier: tuple = ()  # (number or None for that of a part, threads or 0 for all)
     aside: tuple = ()  # (warp, cycles) of a branch that one warp takes
 
 
@@ -123,8 +123,9 @@ def step_of(i, m):
     if i.base == "DEPBAR" and (found := re.match(r"SB(\d), (0x[0-9a-f]+|\d+)", i.args)):
         least = int(found[1]), int(found[2], 0)
     if unit == "barrier":
-        numbers = [int(n, 0) for n in re.findall(r"\b(?:0x[0-9a-f]+|\d+)\b", i.args)]
-        barrier = (numbers[0] if numbers else 0, numbers[1] if len(numbers) > 1 else 0)
+        number, *threads = [a.strip() for a in i.args.split(",")]
+        # A number in a register is that of the warp's part of the program (tile.barrier parts).
+        barrier = None if number.startswith("R") else int(number, 0), int(threads[0], 0) if threads else 0
     return Step(i.op, unit, cycles, max(1, i.stall or 1), i.wait, i.write, i.read, least, barrier)
 
 
@@ -210,6 +211,8 @@ class Multiprocessor:
 
     def arrive(self, w, step, now):
         number, threads = step.barrier
+        if number is None:
+            number = 1 + w.number % self.of_program % (self.of_program * 32 // threads)
         key = w.program, number
         self.arrived[key].append(w)
         if ".ARV" not in step.op:

@@ -113,6 +113,9 @@ mlir::Value memoryOf(mlir::Value view);
 /// The schedule of a kernel (a gpu.func), or the default one.
 ScheduleAttr getSchedule(mlir::Operation *kernel);
 
+/// Whether it is a `barrier` of all threads. The op may be null.
+bool isWholeBarrier(mlir::Operation *op);
+
 /// The programs of a cluster of the kernel around `op`; 1 where it has none.
 int64_t clusterOf(mlir::Operation *op);
 

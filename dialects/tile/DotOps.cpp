@@ -106,21 +106,13 @@ LogicalResult DotOp::verify() {
   return success();
 }
 
-static int64_t warpsAlong(const Distributed &l, unsigned dim) {
-  int64_t warps = 1;
-  for (const act::layout::Digit &digit : l.warps())
-    if (digit.dimension() == dim)
-      warps *= digit.extent;
-  return warps;
-}
-
 act::Result<Distributed> DotOp::factorLayout(OpOperand &factor,
                                              const Distributed &acc) {
   int64_t bits = isInParts() ? 16 : getA().getType().getElementTypeBitWidth();
-  auto fragment = factor.getOperandNumber() == 0 ? act::layout::mmaOperandA
-                                                 : act::layout::mmaOperandB;
-  return fragment(cast<RankedTensorType>(factor.get().getType()).getShape(),
-                  warpsAlong(acc, 0), warpsAlong(acc, 1), bits);
+  auto shape = cast<RankedTensorType>(factor.get().getType()).getShape().vec();
+  return factor.getOperandNumber() == 0
+             ? act::layout::mmaOperandA(std::move(shape), acc, bits)
+             : act::layout::mmaOperandB(std::move(shape), acc, bits);
 }
 
 // The accumulator stays where it is. A thread holds the `within` bounds of the

@@ -54,6 +54,30 @@ static LogicalResult checkSlot(Operation *op, StringRef name, Type type,
   return checkElement(op, name, type, shared.getElementType(), "as in shared");
 }
 
+bool act::tile::isWholeBarrier(Operation *op) {
+  auto barrier = dyn_cast_or_null<BarrierOp>(op);
+  return barrier && barrier.isWhole();
+}
+
+// Verifies that
+// - a part's barrier is outside of roles;
+// - the parts divide the warps.
+LogicalResult BarrierOp::verify() {
+  if (isWhole())
+    return success();
+  const int64_t parts = getParts();
+  if ((*this)->getParentOfType<RolesOp>())
+    return emitOpError("is for a part of the program, expected it outside of "
+                       "tile.roles");
+  auto kernel = (*this)->getParentOfType<gpu::GPUFuncOp>();
+  const int64_t warps = kernel ? getSchedule(kernel).getWarps() : parts;
+  if (warps % parts)
+    return emitOpError() << "has " << parts
+                         << " parts, which do not divide the "
+                         << "program's " << warps << " warps";
+  return success();
+}
+
 LogicalResult LoadSharedOp::verify() {
   return checkSlot(*this, "result", getType(), getShared().getType(),
                    getSlot().size());

@@ -262,15 +262,27 @@ def Tile_WaitStoresOp : Tile_Op<"wait_stores", [MemoryEffects<[MemRead<Tile_Shar
 def Tile_BarrierOp : Tile_Op<"barrier", [MemoryEffects<[
     MemRead<Tile_GlobalMemory>, MemWrite<Tile_GlobalMemory>,
     MemRead<Tile_SharedMemory>, MemWrite<Tile_SharedMemory>]>]> {
-  let summary = "waits for all threads of the program";
+  let summary = "waits for all threads of the program, or of a part of it";
   let description = [{
     Writes by any of them before the barrier are visible to all of them after it.
     Inside `roles` it applies to all threads of the role.
 
+    With `parts N` each warp waits only for its part of the program: the warps whose
+    numbers are equal to its own modulo N. N divides the number of warps, and is 15
+    at most. There are no parts inside `roles`.
+
     Example:
     ```mlir
     tile.barrier
+    tile.barrier parts 4
     ```
   }];
-  let assemblyFormat = "attr-dict";
+  let arguments = (ins DefaultValuedAttr<ConfinedAttr<I64Attr, [IntMinValue<1>, IntMaxValue<15>]>, "1">:$parts);
+  let assemblyFormat = "(`parts` $parts^)? attr-dict";
+  let builders = [OpBuilder<(ins), [{ $_state.addAttribute(getPartsAttrName($_state.name), $_builder.getI64IntegerAttr(1)); }]>];
+  let extraClassDeclaration = [{
+    /// Whether it waits for all threads.
+    bool isWhole() { return getParts() == 1; }
+  }];
+  let hasVerifier = 1;
 }

@@ -95,47 +95,113 @@ Result<Distributed> wgmmaAccumulator(std::vector<int64_t> shape, int64_t warpsM,
   return accumulator(std::move(shape), warpsM, warpsN, /*together=*/true);
 }
 
-Result<Distributed> mmaOperandA(std::vector<int64_t> shape, int64_t warpsM,
-                                int64_t warpsN, int64_t elementBits) {
+Result<Distributed> mmaAccumulatorByColumns(std::vector<int64_t> shape,
+                                            int64_t warpsM, int64_t warpsN) {
   if (Status s = checkBlock(shape, warpsM, warpsN); !s)
     return s.error();
   if (Status s = checkMultiple("m", shape[0], 16 * warpsM); !s)
     return s.error();
-  if (Status s = checkDepth(shape[1], elementBits); !s)
+  if (Status s = checkMultiple("n", shape[1], 16 * warpsN); !s)
     return s.error();
-  int64_t depth = mmaDepth(elementBits, shape[1]);
   return Tower(shape)
-      .registers(1, packed(elementBits))
+      .registers(1, 2)
       .lanes(1, 4)
       .lanes(0, 8)
       .registers(0, 2)
-      .registers(1, halves(elementBits, depth))
-      .registers(1, shape[1] / depth)
+      .registers(1, 2)
+      .warps(1, warpsN)
       .warps(0, warpsM)
-      .copiesInWarps(warpsN)
+      .registers(1, shape[1] / (16 * warpsN))
       .registers(0, shape[0] / (16 * warpsM))
       .get();
+}
+
+/// Adds to an operand's fragments how the accumulator deals tiles along `dim`:
+/// its registers from `tile` on, and its warps. Warps along the other dimension
+/// hold copies.
+static Result<Distributed> dealtAs(const Distributed &accumulator, unsigned dim,
+                                   int64_t tile, std::vector<int64_t> shape,
+                                   Digits registers, Digits lanes) {
+  auto along = [&](int64_t extent, int64_t stride) {
+    Digit d{extent, {0, 0}};
+    d.strides[dim] = stride;
+    return d;
+  };
+  for (const Digit &d : accumulator.registers())
+    // Its beginning may be within a tile.
+    if (const int64_t end = d.extent * d.stride();
+        d.dimension() == dim && end > tile) {
+      const int64_t stride = std::max(tile, d.stride());
+      registers.push_back(along(end / stride, stride));
+    }
+  Digits warps;
+  for (const Digit &d : accumulator.warps())
+    warps.push_back(along(d.extent, d.dimension() == dim ? d.stride() : 0));
+  return Distributed::get(std::move(shape), std::move(registers),
+                          std::move(lanes), std::move(warps));
+}
+
+Result<Distributed> mmaOperandA(std::vector<int64_t> shape,
+                                const Distributed &accumulator,
+                                int64_t elementBits) {
+  if (Status s = checkBlock(shape, 1, 1); !s)
+    return s.error();
+  if (Status s = checkDepth(shape[1], elementBits); !s)
+    return s.error();
+  const int64_t depth = mmaDepth(elementBits, shape[1]);
+  auto fragments = Tower({16, shape[1]})
+                       .registers(1, packed(elementBits))
+                       .lanes(1, 4)
+                       .lanes(0, 8)
+                       .registers(0, 2)
+                       .registers(1, halves(elementBits, depth))
+                       .registers(1, shape[1] / depth)
+                       .get();
+  if (!fragments)
+    return fragments.error();
+  return dealtAs(accumulator, 0, 16, shape, fragments->registers(),
+                 fragments->lanes());
+}
+
+Result<Distributed> mmaOperandB(std::vector<int64_t> shape,
+                                const Distributed &accumulator,
+                                int64_t elementBits) {
+  if (Status s = checkBlock(shape, 1, 1); !s)
+    return s.error();
+  if (Status s = checkDepth(shape[0], elementBits); !s)
+    return s.error();
+  const int64_t depth = mmaDepth(elementBits, shape[0]);
+  auto fragments = Tower({shape[0], 8})
+                       .registers(0, packed(elementBits))
+                       .lanes(0, 4)
+                       .lanes(1, 8)
+                       .registers(0, halves(elementBits, depth))
+                       .registers(0, shape[0] / depth)
+                       .get();
+  if (!fragments)
+    return fragments.error();
+  return dealtAs(accumulator, 1, 8, shape, fragments->registers(),
+                 fragments->lanes());
+}
+
+Result<Distributed> mmaOperandA(std::vector<int64_t> shape, int64_t warpsM,
+                                int64_t warpsN, int64_t elementBits) {
+  if (Status s = checkBlock(shape, warpsM, warpsN); !s)
+    return s.error();
+  auto accumulator = mmaAccumulator({shape[0], 8 * warpsN}, warpsM, warpsN);
+  if (!accumulator)
+    return accumulator.error();
+  return mmaOperandA(std::move(shape), *accumulator, elementBits);
 }
 
 Result<Distributed> mmaOperandB(std::vector<int64_t> shape, int64_t warpsM,
                                 int64_t warpsN, int64_t elementBits) {
   if (Status s = checkBlock(shape, warpsM, warpsN); !s)
     return s.error();
-  if (Status s = checkDepth(shape[0], elementBits); !s)
-    return s.error();
-  if (Status s = checkMultiple("n", shape[1], 8 * warpsN); !s)
-    return s.error();
-  int64_t depth = mmaDepth(elementBits, shape[0]);
-  return Tower(shape)
-      .registers(0, packed(elementBits))
-      .lanes(0, 4)
-      .lanes(1, 8)
-      .registers(0, halves(elementBits, depth))
-      .registers(0, shape[0] / depth)
-      .copiesInWarps(warpsM)
-      .warps(1, warpsN)
-      .registers(1, shape[1] / (8 * warpsN))
-      .get();
+  auto accumulator = mmaAccumulator({16 * warpsM, shape[1]}, warpsM, warpsN);
+  if (!accumulator)
+    return accumulator.error();
+  return mmaOperandB(std::move(shape), *accumulator, elementBits);
 }
 
 } // namespace act::layout

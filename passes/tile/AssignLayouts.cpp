@@ -20,7 +20,6 @@
 // Both steps follow the ops' own rules (`hasOneLayout`, LayoutOpInterface). The
 // pass itself knows dots, accesses to memory and control flow.
 #include "act/Layout/Blocked.h"
-#include "act/Layout/Mma.h"
 #include "dialects/tile/Divisor.h"
 #include "passes/tile/CarriedBlocks.h"
 #include "passes/tile/DotWarps.h"
@@ -184,16 +183,14 @@ void Assignment::spreadFrom(Value v) {
 /// the ops between them.
 LogicalResult Assignment::seedDots() {
   WalkResult walked = kernel.walk([&](DotOp dot) -> WalkResult {
-    auto [m, n] = warpsOf(dot, warps);
-    if (!m)
+    auto dealt = accumulatorOf(dot, warps);
+    if (!dealt)
       return dot.emitOpError()
              << "has an accumulator of " << dot.getType().getDimSize(0) << "x"
              << dot.getType().getDimSize(1) << ", which " << warps
              << " warps cannot share; expected R x C warps, where 16 R divides "
                 "the rows and 8 C the columns";
-    auto acc =
-        (isWgmma(dot) ? layout::wgmmaAccumulator : layout::mmaAccumulator)(
-            dot.getType().getShape().vec(), m, n);
+    auto &acc = *dealt;
     if (!acc)
       return dot.emitOpError() << acc.error().message;
     for (OpOperand *factor : {&dot.getAMutable(), &dot.getBMutable()})

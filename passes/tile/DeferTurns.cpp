@@ -153,7 +153,8 @@ void shareBarriers(scf::ForOp loop) {
   Block &body = *loop.getBody();
   auto pass = onlyOne<PassTurnOp>(body);
   auto wait = onlyOne<WaitTurnOp>(body);
-  auto barriers = llvm::to_vector(body.getOps<BarrierOp>());
+  auto barriers = llvm::filter_to_vector(
+      body.getOps<BarrierOp>(), [](BarrierOp op) { return op.isWhole(); });
   if (!pass || !wait || barriers.empty() || !wait->isBeforeInBlock(pass) ||
       !barriers.front()->isBeforeInBlock(wait))
     return;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/tile/DotWarps.h"
+#include "act/Layout/Mma.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/tile/CarriedBlocks.h"
 
@@ -79,7 +80,33 @@ bool act::tile::isByHand(Operation *kernel) {
   return !kernel->hasAttr(plannedBytesName);
 }
 
-std::pair<int64_t, int64_t> act::tile::warpsOf(DotOp dot, int64_t warps) {
+/// The products whose first operand is the block, computed on and transposed.
+static SmallVector<DotOp> takeTransposed(Value block) {
+  SmallVector<DotOp> found;
+  SetVector<Value> open;
+  llvm::SmallPtrSet<Value, 8> transposed;
+  open.insert(block);
+  for (size_t i = 0; i < open.size(); ++i)
+    for (OpOperand &use : open[i].getUses()) {
+      Operation *op = use.getOwner();
+      const bool isTransposed = transposed.contains(open[i]);
+      if (auto dot = dyn_cast<DotOp>(op)) {
+        if (isTransposed && use.getOperandNumber() == 0)
+          found.push_back(dot);
+        continue;
+      }
+      if (!isa<TransOp>(op) && !op->hasTrait<OpTrait::Elementwise>())
+        continue;
+      Value r = op->getResult(0);
+      if (isTransposed != isa<TransOp>(op))
+        transposed.insert(r);
+      open.insert(r);
+    }
+  return found;
+}
+
+/// Warps along the rows and the columns of a product.
+static std::pair<int64_t, int64_t> warpsOf(DotOp dot, int64_t warps) {
   ArrayRef<int64_t> shape = dot.getType().getShape();
   // The warps of a group are one below the other.
   if (isWgmma(dot)) {
@@ -129,4 +156,31 @@ std::pair<int64_t, int64_t> act::tile::warpsOf(DotOp dot, int64_t warps) {
     }
   }
   return best;
+}
+
+/// Whether the block is taken transposed, and warps hold the same columns of it
+/// as rows of the products that do so: then few of them exchange elements. It
+/// has to hold for all such blocks beside it, which are computed together.
+static bool isDealtByColumns(DotOp dot, int64_t warps) {
+  if (takeTransposed(dot.getResult()).empty())
+    return false;
+  return llvm::all_of(dot->getBlock()->getOps<DotOp>(), [&](DotOp block) {
+    const int64_t n = warpsOf(block, warps).second;
+    return llvm::all_of(takeTransposed(block.getResult()), [&](DotOp reader) {
+      return n > 1 && warpsOf(reader, warps).first == n;
+    });
+  });
+}
+
+std::optional<act::Result<act::layout::Distributed>>
+act::tile::accumulatorOf(DotOp dot, int64_t warps) {
+  auto [m, n] = warpsOf(dot, warps);
+  if (!m)
+    return std::nullopt;
+  auto shape = dot.getType().getShape().vec();
+  if (isWgmma(dot))
+    return layout::wgmmaAccumulator(std::move(shape), m, n);
+  if (shape[1] % (16 * n) == 0 && isDealtByColumns(dot, warps))
+    return layout::mmaAccumulatorByColumns(std::move(shape), m, n);
+  return layout::mmaAccumulator(std::move(shape), m, n);
 }

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #ifndef ACT_PASSES_TILE_DOTWARPS_H
 #define ACT_PASSES_TILE_DOTWARPS_H
+#include "act/Layout/Distributed.h"
 #include "dialects/tile/Dialect.h"
 
 namespace act::tile {
 
-/// Warps along the rows and columns of a dot. The parts are as square as
-/// possible, which minimises operand reads, unless one warp should hold whole
-/// rows. 0 and 0 where the warps cannot share the accumulator.
-std::pair<int64_t, int64_t> warpsOf(DotOp dot, int64_t warps);
+/// How warps share a dot's accumulator. The parts are as square as possible,
+/// which minimises operand reads, unless one warp should hold whole rows. A
+/// block that is also taken transposed is dealt by columns. None where the
+/// warps cannot share it.
+std::optional<act::Result<act::layout::Distributed>>
+accumulatorOf(DotOp dot, int64_t warps);
 
 /// Groups of warps along the rows and columns of a sum of this shape: as many
 /// along the rows as have 64 of them each. 0 and 0 where groups cannot share

@@ -652,7 +652,8 @@ def ShareConversionsPass : Pass<"tile-share-conversions", "::mlir::gpu::GPUModul
     two-dimensional block with several conversions, also transposed ones, is
     stored once. Conversions at about the same time share one barrier, up to 64 KiB
     of blocks. If the loop carries so many values that registers run short, each
-    block has its own.
+    block has its own. Its first read then waits only for the warps that it needs
+    (`tile.barrier parts N`), and a later one that needs more of them for these.
 
     A block that does not change in a loop is exchanged before the outermost such
     loop. A matrix is stored there and read in the loop; smaller blocks, and those

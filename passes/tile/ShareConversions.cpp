@@ -101,10 +101,36 @@ bool comesBefore(Value v, Operation *first, const DominanceInfo &dominance) {
   return true;
 }
 
+/// Into how many parts the program's warps fall that do not need each other's
+/// elements: warp w is in part w modulo the result. Where both layouts begin
+/// with the same digits of warps, these say where elements of both are.
+int64_t partsOf(ConvertLayoutOp conversion) {
+  constexpr int64_t most = 15; // barriers, beside the program's
+  if (conversion->getParentOfType<RolesOp>())
+    return 1;
+  auto warpsOf = [](Value v) {
+    return distributed(cast<RankedTensorType>(v.getType())).warps();
+  };
+  int64_t parts = 1;
+  for (auto [from, to] : llvm::zip(warpsOf(conversion.getInput()),
+                                   warpsOf(conversion.getResult()))) {
+    const int64_t extent = std::gcd(from.extent, to.extent);
+    if (from.isCopy() || from.strides != to.strides || parts * extent > most)
+      break;
+    parts *= extent;
+    if (from != to)
+      break;
+  }
+  return parts;
+}
+
 /// Stores the group's blocks before `first`, with one barrier, and makes each
 /// conversion a read. The barrier before the stores follows from the plan of
 /// shared memory.
-void share(Group &group, Operation *first) {
+///
+/// `byParts`: a block's first read waits for the warps that it needs alone, and
+/// a later one that needs more of them for these.
+void share(Group &group, Operation *first, bool byParts = false) {
   OpBuilder b(first);
   SmallVector<Value> memory;
   for (auto &[v, conversions] : group) {
@@ -114,10 +140,17 @@ void share(Group &group, Operation *first) {
   for (auto [of, shared] : llvm::zip_equal(group, memory))
     StoreSharedOp::create(b, of.first.getLoc(), of.first, shared, ValueRange(),
                           DenseI64ArrayAttr());
-  BarrierOp::create(b, first->getLoc());
+  // The program's barrier is for all reads.
+  int64_t parts = byParts ? 0 : 1;
+  if (parts)
+    BarrierOp::create(b, first->getLoc(), parts);
   for (auto [of, shared] : llvm::zip_equal(group, memory))
     for (ConvertLayoutOp conversion : of.second) {
       b.setInsertionPoint(conversion);
+      if (const int64_t own = partsOf(conversion); !parts || own % parts) {
+        parts = std::gcd(parts, own);
+        BarrierOp::create(b, conversion.getLoc(), parts);
+      }
       readFrom(shared, {}, conversion, b);
     }
 }
@@ -229,7 +262,7 @@ struct ShareConversions
       if (Value v = movedBlock(conversion))
         groups[v][v].push_back(conversion);
     for (auto &[v, group] : groups)
-      share(group, group[v].front());
+      share(group, group[v].front(), /*byParts=*/true);
   }
 };
 

@@ -162,6 +162,37 @@ TEST(Mma, AGroupsColumnsAreTogether) {
             "n is 24, expected a multiple of 16");
 }
 
+// Transposed, a block that is dealt by columns has its rows with the warps that
+// have them in the product that reads it, but for copies.
+TEST(Mma, ByColumnsItIsDealtAsItsTranspose) {
+  for (auto [m, n] : {std::pair(1, 8), {2, 4}, {4, 2}, {2, 2}, {8, 1}})
+    for (int64_t tiles : {1, 3}) {
+      const int64_t rows = 32 * m, columns = 16 * n * tiles;
+      Distributed block = get(mmaAccumulatorByColumns({rows, columns}, m, n));
+      Distributed read = get(mmaOperandA({columns, rows}, n, m, 16));
+      ASSERT_EQ(block.warpCount(), m * n);
+      for (int64_t warp = 0; warp < m * n; ++warp)
+        for (int64_t lane = 0; lane < 32; ++lane)
+          for (int64_t r = 0; r < read.registerCount(); ++r) {
+            Coordinates at = read.coordinates(r, lane, warp);
+            ASSERT_EQ(block.holder({at[1], at[0]}).warp % n, warp % n);
+          }
+      // Its operands hold the rows and columns that it has.
+      Distributed a = get(mmaOperandA({rows, 16}, block, 16)),
+                  b = get(mmaOperandB({16, columns}, block, 16));
+      for (int64_t warp = 0; warp < m * n; ++warp)
+        for (int64_t i = 0; i < rows / (16 * m); ++i)
+          for (int64_t j = 0; j < columns / (8 * n); ++j) {
+            const Coordinates at =
+                block.coordinates(4 * (i * columns / (8 * n) + j), 0, warp);
+            EXPECT_EQ(a.coordinates(8 * i, 0, warp)[0], at[0]);
+            EXPECT_EQ(b.coordinates(4 * j, 0, warp)[1], at[1]);
+          }
+    }
+  EXPECT_EQ(mmaAccumulatorByColumns({64, 24}, 1, 1).error().str(),
+            "n is 24, expected a multiple of 16");
+}
+
 TEST(Mma, RefusesWhatNoInstructionFits) {
   EXPECT_EQ(mmaAccumulator({100, 64}, 4, 1).error().str(),
             "m is 100, expected a multiple of 64");

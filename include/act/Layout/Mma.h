@@ -31,6 +31,11 @@
 // tiles do not carry into each other, so constants address shared memory
 // (Shared::deltas). And with warpsM = 4 this is what wgmma.m64 holds.
 //
+// A block that products take both as it is and transposed is dealt by columns:
+// warp = n + warpsN * m, and columns in sixteens. Transposed, its rows are
+// dealt to warps as those of A in a product by warpsN x warpsM warps. So only
+// warps with the same n exchange elements.
+//
 // Order of registers, fastest first:
 //   accumulator  the fragment, then tiles along n (8 columns each), then along
 //                m (16 rows each)
@@ -61,7 +66,19 @@ Result<Distributed> mmaAccumulator(std::vector<int64_t> shape, int64_t warpsM,
 /// with warpsN = 1 it is equal.
 Result<Distributed> wgmmaAccumulator(std::vector<int64_t> shape, int64_t warpsM,
                                      int64_t warpsN);
-/// shape is {M, K}; M a multiple of 16 warpsM, K has an mmaDepth.
+/// The same dealt by columns; N a multiple of 16 warpsN.
+Result<Distributed> mmaAccumulatorByColumns(std::vector<int64_t> shape,
+                                            int64_t warpsM, int64_t warpsN);
+/// The operands of a product with this accumulator of one of the above. shape
+/// is {M, K} for A and {K, N} for B; K has an mmaDepth.
+Result<Distributed> mmaOperandA(std::vector<int64_t> shape,
+                                const Distributed &accumulator,
+                                int64_t elementBits);
+Result<Distributed> mmaOperandB(std::vector<int64_t> shape,
+                                const Distributed &accumulator,
+                                int64_t elementBits);
+/// Those of mmaAccumulator. shape is {M, K}; M a multiple of 16 warpsM, K has
+/// an mmaDepth.
 Result<Distributed> mmaOperandA(std::vector<int64_t> shape, int64_t warpsM,
                                 int64_t warpsN, int64_t elementBits);
 /// shape is {K, N}; N a multiple of 8 warpsN, K has an mmaDepth.

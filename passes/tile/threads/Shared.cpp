@@ -425,8 +425,8 @@ LogicalResult act::tile::lowerShared(Operation *op, ThreadBuilder &t) {
     NVVM::CpAsyncWaitGroupOp::create(t.b, t.loc, wait.getPending());
     return success();
   }
-  if (isa<BarrierOp>(op)) {
-    t.barrier();
+  if (auto barrier = dyn_cast<BarrierOp>(op)) {
+    barrier.isWhole() ? t.barrier() : t.barrierOfPart(barrier.getParts());
     return success();
   }
   if (auto load = dyn_cast<LoadSharedOp>(op)) {

@@ -188,7 +188,7 @@ bool SharedPlan::hasBarrier(const Piece &piece) const {
     return other && other->isNeeded(piece.from, piece.from);
   };
   for (Operation *op = piece.first->getPrevNode(); op; op = op->getPrevNode()) {
-    if (isa<BarrierOp, ClusterBarrierOp>(op))
+    if (isWholeBarrier(op) || isa<ClusterBarrierOp>(op))
       return true;
     if (isa<AllocSharedOp, CommitCopiesOp, LoadOp>(op))
       continue;
@@ -214,7 +214,7 @@ bool SharedPlan::isFreeSinceBarrier(const Piece &piece) const {
     if (piece.meets(offset, bytes))
       return false;
   for (Operation *op = piece.first->getPrevNode(); op; op = op->getPrevNode())
-    if (isa<BarrierOp>(op))
+    if (isWholeBarrier(op))
       return llvm::none_of(pieces, [&](const Piece &other) {
         return &other != &piece && other.meets(piece.offset, piece.bytes) &&
                other.isNeeded(times.lookup(op).first, piece.from);
@@ -234,7 +234,7 @@ bool SharedPlan::hasBarrierBehind(const Piece &piece) const {
   if (!isa<LoopLikeOpInterface>(piece.op->getParentOp()))
     return false;
   for (Operation *op = piece.last->getNextNode(); op; op = op->getNextNode())
-    if (isa<BarrierOp, PassTurnOp>(op))
+    if (isWholeBarrier(op) || isa<PassTurnOp>(op))
       return true;
   return false;
 }

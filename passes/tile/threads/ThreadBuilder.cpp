@@ -188,6 +188,14 @@ void ThreadBuilder::barrier() {
                             Value());
 }
 
+// Outside of roles, so the numbers from 1 on are free.
+void ThreadBuilder::barrierOfPart(int64_t parts) {
+  Value part = arith::RemUIOp::create(b, loc, warp, i32(parts));
+  NVVM::BarrierOp::create(
+      b, loc, TypeRange(), arith::AddIOp::create(b, loc, part, i32(1)),
+      i32(32 * warps / parts), NVVM::BarrierReductionAttr(), Value());
+}
+
 // Inside a role, warps are counted from the role's first. Bases depend on the
 // warp, so each role has its own; lanes and constants are common.
 ThreadBuilder::Role::Role(ThreadBuilder &t, int64_t first, int64_t warps,

@@ -123,6 +123,7 @@ public:
   mlir::Value scratch(int64_t bytes);
   mlir::Value sharedAddress(int64_t offset);
   void barrier(); ///< of the role's warps, where there are roles
+  void barrierOfPart(int64_t parts); ///< of warps equal modulo `parts`
   /// The address of a block in shared memory as a number, divided by `unit`. An
   /// address of shared memory has 18 bits.
   mlir::Value sharedUnits(mlir::Value memory, int64_t unit);

@@ -20,10 +20,10 @@ void once(Value inside, int64_t warp, ThreadBuilder &t,
           function_ref<void()> body) {
   if (t.isOneThread)
     return inside ? t.when(inside, body) : body();
-  Value first = warp ? arith::CmpIOp::create(t.b, t.loc,
-                                             arith::CmpIPredicate::eq, t.thread,
-                                             t.i32(32 * warp))
-                     : t.isZero(t.thread);
+  Value first =
+      warp ? arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::eq,
+                                   t.thread, t.i32(32 * warp))
+           : t.isZero(t.thread);
   if (inside)
     first = arith::AndIOp::create(t.b, t.loc, first, inside);
   t.when(first, body);
@@ -32,7 +32,7 @@ void once(Value inside, int64_t warp, ThreadBuilder &t,
 /// Whether the program has a barrier before anything that needs the turn.
 bool hasBarrierBehind(Operation *wait) {
   for (Operation *op = wait->getNextNode(); op; op = op->getNextNode()) {
-    if (isa<BarrierOp>(op))
+    if (isWholeBarrier(op))
       return true;
     if (op->getNumRegions() || isa<AtomicAddOp, StoreOp, WaitTurnOp>(op))
       return false;
@@ -77,7 +77,7 @@ LogicalResult act::tile::lowerTurn(Operation *op, ThreadBuilder &t) {
     return success();
   }
   if (isa<PassTurnOp>(op)) {
-    if (!isa_and_present<BarrierOp>(op->getPrevNode()))
+    if (!isWholeBarrier(op->getPrevNode()))
       t.barrier();
     once(inside, 0, t, [&] {
       t.inlinePtx(Type(), "red.release.gpu.global.add.u32 " + at(0) + ", 1;",

@@ -5,6 +5,8 @@
 #l = #tile.layout<register = [4:(0,1)], lane = [4:(0,4), 8:(1,0)], warp = [1:(0,0)]>
 #s = #tile.shared<swizzle = 64>
 #two = #tile.layout<register = [4:(0,1), 5:(0,16)], lane = [4:(0,4), 2:(1,0), 4:(0,0)], warp = []>
+#four = #tile.layout<register = [4:(0,1)], lane = [4:(0,4), 8:(1,0)], warp = [4:(0,16)]>
+#s128 = #tile.shared<swizzle = 128>
 #s32 = #tile.shared<swizzle = 32>
 gpu.module @kernels {
   // The second block comes when the first is not needed any more, and has its
@@ -36,6 +38,32 @@ gpu.module @kernels {
     %d = tile.load_shared %3 : !tile.shared<8x16xf32, #s> -> tensor<8x16xf32, #l>
     %e = arith.addf %c, %d : tensor<8x16xf32, #l>
     tile.store %e, %y[%c0 : 8, %c0 : 16] : tensor<8x16xf32, #l>, !tile.view<8x16xf32>
+    gpu.return
+  }
+
+  // A part's barrier is a named one of its warps. Others may still read what the
+  // next block's place had, so it gets a barrier of all.
+  // CHECK-LABEL: gpu.func @parts
+  // CHECK: llvm.store
+  // CHECK: %[[PART:.*]] = arith.remui %{{.*}}, %c2_i32
+  // CHECK: %[[ID:.*]] = arith.addi %[[PART]], %c1_i32
+  // CHECK: nvvm.barrier id = %[[ID]] number_of_threads = %c64_i32
+  // CHECK: llvm.load {{.*}} !llvm.ptr<3>
+  // CHECK: gpu.barrier
+  // CHECK: llvm.store
+  // CHECK: nvvm.barrier
+  gpu.func @parts(%x: !tile.view<8x64xf32>, %y: !tile.view<8x64xf32>) kernel attributes {tile.schedule = #tile.schedule<warps = 4, stages = 1>} {
+    %c0 = arith.constant 0 : index
+    %a = tile.load %x[%c0 : 8, %c0 : 64] : !tile.view<8x64xf32> -> tensor<8x64xf32, #four>
+    %1 = tile.alloc_shared : !tile.shared<8x64xf32, #s128>
+    tile.store_shared %a, %1 : tensor<8x64xf32, #four>, !tile.shared<8x64xf32, #s128>
+    tile.barrier parts 2
+    %b = tile.load_shared %1 : !tile.shared<8x64xf32, #s128> -> tensor<8x64xf32, #four>
+    %2 = tile.alloc_shared : !tile.shared<8x64xf32, #s128>
+    tile.store_shared %b, %2 : tensor<8x64xf32, #four>, !tile.shared<8x64xf32, #s128>
+    tile.barrier parts 2
+    %c = tile.load_shared %2 : !tile.shared<8x64xf32, #s128> -> tensor<8x64xf32, #four>
+    tile.store %c, %y[%c0 : 8, %c0 : 64] : tensor<8x64xf32, #four>, !tile.view<8x64xf32>
     gpu.return
   }
 
