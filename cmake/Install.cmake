@@ -1,6 +1,6 @@
 # cmake --install: headers, libraries, tools and the CMake package Act.
 #
-#   find_package(Act REQUIRED)                        act::Runtime, act::Plan, ...
+#   find_package(Act REQUIRED)                        act::Runtime, act::Compiler, act::Plan, ...
 #   find_package(Act REQUIRED COMPONENTS Compiler)    and act::Dialect, act::Passes
 #                                                     with the MLIR they need, its
 #                                                     include folders too
@@ -28,6 +28,11 @@ if(TARGET act_runtime)
   install(TARGETS act_runtime EXPORT ActTargets
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
+if(TARGET act_compiler)
+  set_target_properties(act_compiler PROPERTIES EXPORT_NAME Compiler)
+  install(TARGETS act_compiler EXPORT ActTargets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(EXPORT ActTargets NAMESPACE act:: DESTINATION ${packageDir})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
@@ -45,6 +50,9 @@ if(ACT_COMPILER)
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
     OBJECTS DESTINATION ${CMAKE_INSTALL_LIBDIR}/objects)
   install(EXPORT ActCompilerTargets NAMESPACE act:: DESTINATION ${packageDir})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/compiler
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h"
+    PATTERN "capi" EXCLUDE)
   foreach(root ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
     install(DIRECTORY ${root}/dialects ${root}/passes
       DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING

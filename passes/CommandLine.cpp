@@ -50,8 +50,8 @@ struct Word {
 /// A rule of CommandLine.h is a function here.
 class Words {
 public:
-  Words(int argc, char **argv)
-      : program(argv[0]), words(argv + 1, argv + argc) {}
+  explicit Words(const std::vector<std::string> &flags)
+      : words(flags.begin(), flags.end()) {}
 
   void nameFirstOptions();
   void spreadTarget();
@@ -75,7 +75,6 @@ private:
     return taken;
   }
 
-  std::string program;
   std::vector<Word> words;
   bool replays = false; // the reports ask an allocator
 };
@@ -221,7 +220,7 @@ void Words::orderPasses() {
 }
 
 std::vector<std::string> Words::texts() const {
-  std::vector<std::string> out{program};
+  std::vector<std::string> out;
   for (const Word &w : words)
     out.push_back(w.text);
   return out;
@@ -270,18 +269,23 @@ they are typed: fuse-attention, autodiff, remat and write-step, fuse-prologues,
 form-kernels.
 )";
 
-std::vector<char *> act::expandOptPassFlags(int argc, char **argv) {
-  Words words(argc, argv);
+std::vector<std::string>
+act::expandPassFlags(const std::vector<std::string> &flags) {
+  Words words(flags);
   words.nameFirstOptions();
   words.spreadTarget();
   words.spreadAllocator();
   words.placeDeviceMemory();
   words.gatherStep();
   words.orderPasses();
+  return words.texts();
+}
+
+std::vector<char *> act::expandOptPassFlags(int argc, char **argv) {
   // MLIR's parser keeps pointers into the arguments.
   static std::vector<std::unique_ptr<std::string>> strings;
-  std::vector<char *> out;
-  for (std::string &text : words.texts())
+  std::vector<char *> out{argv[0]};
+  for (std::string &text : expandPassFlags({argv + 1, argv + argc}))
     out.push_back(
         strings.emplace_back(std::make_unique<std::string>(std::move(text)))
             ->data());

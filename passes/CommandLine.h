@@ -25,6 +25,7 @@
 // --form-kernels. --pass-pipeline is taken as it is.
 #ifndef ACT_PASSES_COMMANDLINE_H
 #define ACT_PASSES_COMMANDLINE_H
+#include <string>
 #include <vector>
 
 namespace act {
@@ -36,6 +37,10 @@ struct OptPassFlag {
   const char *name, *of;
 };
 const std::vector<OptPassFlag> &optPassFlags();
+
+/// Flags as act-opt takes them, without the program, as passes with their
+/// options. Files that passes write are the caller's matter.
+std::vector<std::string> expandPassFlags(const std::vector<std::string> &flags);
 
 /// The arguments for MlirOptMain. The strings live as long as the process.
 std::vector<char *> expandOptPassFlags(int argc, char **argv);

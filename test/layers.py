@@ -3,7 +3,9 @@
 """Fails on an #include that points against the order of the layers, or of the folders
 of passes and the simulator, and on circles.
 
-    include+lib -> dialects -> passes => artifact => runtime
+    include+lib -> dialects -> passes -> compiler => artifact => runtime
+
+Tools are on top of all of them. Of tools, the compiler knows tools/arguments alone.
 
 Includes of our own headers are written from the root, so a line names the layer
 it reaches into; one that names a neighbour only ("Json.h") hides it.
@@ -21,6 +23,7 @@ MAY = {
     "lib": {"act", "act-c", "lib"},
     "dialects": {"act", "dialects"},
     "passes": {"act", "dialects", "passes"},
+    "compiler": {"act", "act-c", "dialects", "passes", "compiler", "tools"},
     "runtime": {"act", "act-c", "runtime"},
     "examples": {"act-c"},
 }
@@ -60,8 +63,10 @@ ROOMS = {
     "device": {"device", ""},  # and Simulator.h
 }
 OUTSIDE_SIM = {"act/Result.h", "runtime/TensorMap.h"}
-OURS = {"act", "act-c", "lib", "dialects", "passes", "runtime", "tools", "test", "bench"}
+OURS = {"act", "act-c", "lib", "dialects", "passes", "compiler", "runtime", "tools", "test", "bench"}
 WITHOUT_MLIR = {"include", "lib", "runtime"}
+# The interface for hosts that have MLIR.
+OF_MLIR = {"include/act-c/CompilerMlir.h"}
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
@@ -77,10 +82,12 @@ def problem(path, line):
     if first in OURS:
         if first not in MAY[layer]:
             return f"{layer} may not include {first}"
+        if layer == "compiler" and first == "tools" and not name.startswith("tools/arguments/"):
+            return "compiler may include of tools only tools/arguments"
         if layer == first == "passes":
             return folder_problem(path.parts, name.split("/"))
         return wrong_room(path, name)
-    if first in ("mlir", "llvm", "lld", "mlir-c", "llvm-c") and layer in WITHOUT_MLIR:
+    if first in ("mlir", "llvm", "lld", "mlir-c", "llvm-c") and layer in WITHOUT_MLIR and str(path) not in OF_MLIR:
         return f"{layer} may not use {first}"
     if quote == '"' and (ROOT / path).parent.joinpath(name).exists() and layer != "examples":
         return "expected the path from the root"
@@ -174,6 +181,10 @@ def self_test():
         assert others <= above, folder
         above.add(folder)
     assert not problem(P("tools/act-run/A.cpp"), '#include "passes/Pipelines.h"')
+    assert problem(P("compiler/capi/A.cpp"), '#include "tools/ReadModule.h"')
+    assert not problem(P("compiler/A.cpp"), '#include "tools/arguments/Spelling.h"')
+    assert problem(P("include/act-c/Compiler.h"), '#include "mlir-c/IR.h"')
+    assert not problem(P("include/act-c/CompilerMlir.h"), '#include "mlir-c/IR.h"')
     assert problem(P("runtime/sim/decode/A.cpp"), '#include "runtime/sim/execute/Machine.h"')
     assert problem(P("runtime/sim/execute/A.h"), '#include "runtime/sim/instructions/Lanes.h"')
     assert problem(P("runtime/sim/execute/A.h"), '#include "runtime/sim/Simulator.h"')

@@ -1,19 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads an untrusted module file and makes it safe for MLIR's parser, which
-// trusts its input.
-//
-// Text: the parser recurses with the nesting of brackets and the length of a
-// sum, and for `%0#N` makes a list of N values. All three are bounded here; to
-// exceed a bound is an error with file, line and column. So is `array<index:
-// 1>`, which crashes the parser.
-//
-// Bytecode: its reader follows unchecked offsets and counts. So a child process
-// reads and verifies it, within limits of time and memory, and returns the same
-// module as rewritten bytecode, which alone reaches this process. If the reader
-// crashes, only the child dies.
-//
-// A file of another kind, such as a config.json or PTX, is an error that says
+// Reads an untrusted module file for MLIR's parser (compiler/CheckModule.h). A
+// file of another kind, such as a config.json or PTX, is an error that says
 // what to do with it (tools/arguments/FileKind.h).
 #ifndef ACT_TOOLS_READMODULE_H
 #define ACT_TOOLS_READMODULE_H
@@ -26,9 +14,6 @@ namespace act {
 /// The file at `path` ("-": standard input), safe to parse with `registry`.
 Result<std::unique_ptr<llvm::MemoryBuffer>>
 readModule(llvm::StringRef path, const mlir::DialectRegistry &registry);
-
-/// An error if `text` has a construct that would crash the parser.
-Status checkModuleText(llvm::StringRef text, llvm::StringRef file);
 
 } // namespace act
 #endif

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Compiles the Llama of 06-train-shakespeare to an artifact, train.c to a program, and
-# runs it. The tools are those in PATH; the library is looked for beside them.
+# runs it; then compile.c, which does without the artifact. The tools are those in PATH;
+# the libraries are looked for beside them.
 #
 #   run.sh [FOLDER]     files go to build/use-from-c
 set -eu
@@ -17,3 +18,7 @@ act-opt "$folder/llama.mlir" --fuse-attention --emit="$folder/llama.act" -o /dev
 ${CC:-clang-22} -std=c11 -Wall -Wextra -I "$here/../../include" "$here/train.c" \
   -o "$folder/train" -L "$library" -lact_runtime -Wl,-rpath,"$library"
 "$folder/train" "$folder/llama.act" "$here/../data/tinyshakespeare.txt"
+
+${CC:-clang-22} -std=c11 -Wall -Wextra -I "$here/../../include" "$here/compile.c" \
+  -o "$folder/compile" -L "$library" -lact_compiler -lact_runtime -Wl,-rpath,"$library"
+"$folder/compile" "$here/../06-train-shakespeare/config.json" "$here/../data/tinyshakespeare.txt"

@@ -19,13 +19,14 @@ namespace {
 
 struct Emit : act::impl::EmitPassBase<Emit> {
   using EmitPassBase::EmitPassBase;
+  explicit Emit(std::vector<uint8_t> *out) : out(out) {}
 
   void getDependentDialects(DialectRegistry &registry) const override {
     registerHostKernelDialects(registry);
   }
 
   void runOnOperation() override {
-    if (file.empty()) {
+    if (file.empty() && !out) {
       emitError(getOperation()->getLoc(),
                 "emit needs a file to write: --emit=FILE");
       return signalPassFailure();
@@ -63,12 +64,28 @@ struct Emit : act::impl::EmitPassBase<Emit> {
     auto step = emitStep(*copy, o);
     if (failed(step))
       return signalPassFailure();
-    if (auto written = artifact::writeFile(file, *step); !written) {
+    if (auto written = write(*step); !written) {
       emitError(getOperation()->getLoc()) << written.error().str();
       return signalPassFailure();
     }
     markAllAnalysesPreserved();
   }
+
+  Status write(const artifact::Step &step) {
+    if (!out)
+      return artifact::writeFile(file, step);
+    auto bytes = artifact::write(step);
+    if (!bytes)
+      return bytes.error();
+    *out = std::move(*bytes);
+    return ok();
+  }
+
+  std::vector<uint8_t> *out = nullptr; ///< in place of a file
 };
 
 } // namespace
+
+std::unique_ptr<Pass> act::createEmitPass(std::vector<uint8_t> *out) {
+  return std::make_unique<Emit>(out);
+}

@@ -36,6 +36,7 @@ bool hasModel(ModuleOp module) {
 
 struct EmitPtx : act::impl::EmitPtxPassBase<EmitPtx> {
   using EmitPtxPassBase::EmitPtxPassBase;
+  explicit EmitPtx(std::vector<NamedBytes> *out) : out(out) {}
 
   void getDependentDialects(DialectRegistry &registry) const override {
     registerGpuKernelDialects(registry);
@@ -69,7 +70,7 @@ struct EmitPtx : act::impl::EmitPtxPassBase<EmitPtx> {
 
   LogicalResult run() {
     ModuleOp module = getOperation();
-    if (dir.empty())
+    if (dir.empty() && !out)
       return emitError(module.getLoc(),
                        "emit-ptx needs a folder to write to: --emit-ptx=DIR");
     if (failed(tile::knownTarget(target, module.getContext())))
@@ -77,8 +78,14 @@ struct EmitPtx : act::impl::EmitPtxPassBase<EmitPtx> {
     auto kernels = compile(module);
     if (failed(kernels))
       return failure();
-    return tile::writeKernels(dir, *kernels, cubin ? StringRef(target) : "",
-                              tile::PtxCache(cacheDir), module.getLoc());
+    auto files = tile::filesOf(*kernels, cubin ? StringRef(target) : "",
+                               tile::PtxCache(cacheDir), module.getLoc());
+    if (failed(files))
+      return failure();
+    if (!out)
+      return tile::writeKernels(dir, *files, module.getLoc());
+    *out = std::move(*files);
+    return success();
   }
 
   void runOnOperation() override {
@@ -86,6 +93,12 @@ struct EmitPtx : act::impl::EmitPtxPassBase<EmitPtx> {
       return signalPassFailure();
     markAllAnalysesPreserved();
   }
+
+  std::vector<NamedBytes> *out = nullptr; ///< in place of a folder
 };
 
 } // namespace
+
+std::unique_ptr<Pass> act::createEmitPtxPass(std::vector<NamedBytes> *out) {
+  return std::make_unique<EmitPtx>(out);
+}

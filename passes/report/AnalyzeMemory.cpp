@@ -27,6 +27,7 @@ namespace {
 
 struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
   using AnalyzeMemoryPassBase::AnalyzeMemoryPassBase;
+  explicit AnalyzeMemory(std::string *out) : out(out) {}
 
   void getDependentDialects(DialectRegistry &registry) const override {
     AnalyzeMemoryPassBase::getDependentDialects(registry);
@@ -198,7 +199,9 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
   }
 
   void print(const std::string &text) {
-    if (file.empty() || file == "-") {
+    if (out) {
+      *out = text;
+    } else if (file.empty() || file == "-") {
       llvm::outs() << text;
     } else if (auto written = file::writeFile(file, text); !written) {
       emitError(getOperation()->getLoc()) << written.error().str();
@@ -206,6 +209,12 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
     }
     markAllAnalysesPreserved();
   }
+
+  std::string *out = nullptr; ///< in place of a file
 };
 
 } // namespace
+
+std::unique_ptr<Pass> act::createMemoryReportPass(std::string *out) {
+  return std::make_unique<AnalyzeMemory>(out);
+}

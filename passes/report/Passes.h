@@ -10,5 +10,8 @@ namespace act {
 #include "passes/report/Passes.h.inc"
 #define GEN_PASS_REGISTRATION
 #include "passes/report/Passes.h.inc"
+
+/// The memory report, which goes to `*out`: options do not name a file.
+std::unique_ptr<mlir::Pass> createMemoryReportPass(std::string *out);
 } // namespace act
 #endif

@@ -10,12 +10,10 @@ using namespace mlir;
 using namespace act;
 using namespace act::tile;
 
-LogicalResult tile::writeKernels(StringRef dir,
-                                 MutableArrayRef<CompiledKernel> kernels,
-                                 StringRef assembleFor, const PtxCache &cache,
-                                 Location loc) {
-  // Assemble first: that may change the PTX, and nothing is written if it
-  // fails.
+FailureOr<std::vector<std::pair<std::string, std::string>>>
+tile::filesOf(MutableArrayRef<CompiledKernel> kernels, StringRef assembleFor,
+              const PtxCache &cache, Location loc) {
+  // Assemble first: that may change the PTX.
   std::vector<Cubin> cubins;
   if (!assembleFor.empty())
     for (CompiledKernel &k : kernels) {
@@ -26,28 +24,34 @@ LogicalResult tile::writeKernels(StringRef dir,
         return failure();
       cubins.push_back(std::move(*assembled));
     }
+  std::vector<std::pair<std::string, std::string>> files;
+  for (auto [i, k] : llvm::enumerate(kernels)) {
+    files.push_back({k.name + ".ptx", k.ptx});
+    if (!cubins.empty())
+      files.push_back({k.name + ".cubin",
+                       {cubins[i].bytes.data(), cubins[i].bytes.size()}});
+  }
+  files.push_back({"index.json", kernelIndex(kernels, cubins)});
+  return files;
+}
+
+LogicalResult
+tile::writeKernels(StringRef dir,
+                   ArrayRef<std::pair<std::string, std::string>> files,
+                   Location loc) {
   if (std::error_code code = llvm::sys::fs::create_directories(dir))
     return emitError(loc) << "cannot make the folder '" << dir
                           << "': " << code.message();
   // There are dozens of files, mostly unchanged: skip equal ones, and leave
   // flushing to the caller.
-  auto write = [&](const std::string &name, StringRef bytes) -> LogicalResult {
+  for (auto &[name, bytes] : files) {
     std::string path = (dir + "/" + name).str();
     if (auto old = file::MappedFile::open(path);
         old && old->text() == std::string_view(bytes))
-      return success();
+      continue;
     auto written = file::writeFile(path, bytes, file::Survives::ProcessEnd);
-    if (written)
-      return success();
-    return emitError(loc) << written.error().str();
-  };
-  for (auto [i, k] : llvm::enumerate(kernels)) {
-    if (failed(write(k.name + ".ptx", k.ptx)))
-      return failure();
-    if (!cubins.empty() &&
-        failed(write(k.name + ".cubin",
-                     {cubins[i].bytes.data(), cubins[i].bytes.size()})))
-      return failure();
+    if (!written)
+      return emitError(loc) << written.error().str();
   }
-  return write("index.json", kernelIndex(kernels, cubins));
+  return success();
 }

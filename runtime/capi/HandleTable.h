@@ -1,18 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Opaque handles. A handle is never dereferenced: it is
-//
-//     generation (32 bits) | slot + 1 (32 bits)
-//
-// and a slot stores its generation, so a released or invalid handle, or one of
-// another kind, is detected. Lookup returns shared ownership: a release in one
-// thread leaves the object alive for a thread that is using it.
+// The runtime's handles (act/Handles/HandleTable.h), and their objects.
 #ifndef ACT_RUNTIME_CAPI_HANDLETABLE_H
 #define ACT_RUNTIME_CAPI_HANDLETABLE_H
 #include "runtime/capi/Errors.h"
 #include "runtime/step/LoadedStep.h"
-
-static_assert(sizeof(void *) == 8, "handles need 64 bits");
 
 namespace act::runtime {
 

@@ -16,6 +16,8 @@ run(${CMAKE_COMMAND} -S ${CONSUMER} -B ${WORK}/consumer -G Ninja
 run(${CMAKE_COMMAND} --build ${WORK}/consumer)
 run(${WORK}/consumer/consumer ${MODELS}/llama-3.2-3b.json)
 run(${WORK}/consumer/parse-act)
+run(${WORK}/consumer/compile)
+run(${WORK}/consumer/capi)
 run(${WORK}/consumer/write-kernel COMMAND ${WORK}/prefix/bin/act-opt
     "--emit-ptx=dir=${WORK}/ptx target=sm_80" -o ${WORK}/kernel.mlir)
 file(READ ${WORK}/ptx/twice.ptx ptx)

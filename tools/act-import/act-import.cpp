@@ -4,8 +4,8 @@
 // dialect.
 #include "act/File/AtomicFile.h"
 #include "act/File/MappedFile.h"
+#include "compiler/ImportCommand.h"
 #include "mlir/IR/MLIRContext.h"
-#include "tools/act-import/Options.h"
 #include "tools/arguments/FileKind.h"
 #include "tools/arguments/Version.h"
 #include "llvm/Config/llvm-config.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // act-import's options and their checks.
-#include "tools/act-import/Options.h"
+#include "compiler/ImportCommand.h"
 #include "tools/arguments/Spelling.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"

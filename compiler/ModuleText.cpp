@@ -2,7 +2,7 @@
 //
 // Scans a module's text once, with just enough of MLIR's lexer to recognise
 // strings, comments, brackets, operators and result numbers.
-#include "tools/ReadModule.h"
+#include "compiler/CheckModule.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 

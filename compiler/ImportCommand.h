@@ -2,8 +2,8 @@
 //
 // The command line of act-import. `--name value` and `--name=value` are
 // equivalent, except for --packed: its value is optional and needs the `=`.
-#ifndef ACT_TOOLS_ACTIMPORT_OPTIONS_H
-#define ACT_TOOLS_ACTIMPORT_OPTIONS_H
+#ifndef ACT_COMPILER_IMPORTCOMMAND_H
+#define ACT_COMPILER_IMPORTCOMMAND_H
 #include "passes/import/ImportModel.h"
 
 namespace act {
