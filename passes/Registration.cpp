@@ -14,6 +14,7 @@
 #include "passes/lower-groups/Passes.h"
 #include "passes/memory/Passes.h"
 #include "passes/module/Passes.h"
+#include "passes/raise/Passes.h"
 #include "passes/remat/Passes.h"
 #include "passes/report/Passes.h"
 #include "passes/step/Passes.h"
@@ -34,6 +35,7 @@ void act::registerDialects(mlir::DialectRegistry &registry) {
 
 void act::registerPasses() {
   registerActModulePasses();
+  registerActRaisePasses();
   registerActFusePasses();
   registerActAutodiffPasses();
   registerActRematPasses();

@@ -32,6 +32,7 @@ PASSES = {
     "kernel-cache": set(),
     "import": set(),
     "module": set(),
+    "raise": {"module"},
     "fuse": {"module"},
     "autodiff": {"module"},
     "kernels": {"module"},

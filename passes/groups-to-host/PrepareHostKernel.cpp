@@ -194,6 +194,11 @@ unsigned commonLeadingDims(linalg::LinalgOp op) {
   auto iterators = op.getIteratorTypesArray();
   while (count < loops && iterators[count] == iterators[0])
     ++count;
+  // collapseOpIterationDims knows dimensions alone, no index 0 of a dimension
+  // of size 1.
+  if (!llvm::all_of(op.getIndexingMapsArray(),
+                    [](AffineMap map) { return map.isProjectedPermutation(); }))
+    return 0;
   for (AffineMap map : op.getIndexingMapsArray()) {
     unsigned leading = 0;
     while (leading < std::min(count, map.getNumResults()) &&

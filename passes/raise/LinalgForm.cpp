@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/raise/LinalgForm.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace act;
+
+SmallVector<unsigned> Read::present() const {
+  SmallVector<unsigned> all;
+  for (std::optional<unsigned> d : dims)
+    if (d)
+      all.push_back(*d);
+  return all;
+}
+
+bool Read::isIdentity(unsigned rank) const {
+  SmallVector<unsigned> all = present();
+  return dims.size() == rank && all == llvm::to_vector(llvm::seq(rank));
+}
+
+/// The map's results as dimensions, or as the only index of a dimension of size
+/// 1. None for other expressions.
+static std::optional<Read> readBy(AffineMap map, Value v) {
+  Read read{v, {}};
+  auto shape = cast<RankedTensorType>(v.getType()).getShape();
+  for (auto [size, e] : llvm::zip_equal(shape, map.getResults())) {
+    if (auto dim = dyn_cast<AffineDimExpr>(e))
+      read.dims.push_back(dim.getPosition());
+    else if (auto c = dyn_cast<AffineConstantExpr>(e);
+             c && c.getValue() == 0 && size == 1)
+      read.dims.push_back(std::nullopt);
+    else
+      return std::nullopt;
+  }
+  return read;
+}
+
+/// The dimensions of a group with more than one element; more than one of them
+/// is none.
+static std::optional<SmallVector<int64_t>> wideOf(ArrayRef<int64_t> group,
+                                                  ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> wide;
+  for (int64_t d : group)
+    if (shape[d] != 1)
+      wide.push_back(d);
+  if (wide.size() > 1)
+    return std::nullopt;
+  return wide;
+}
+
+/// `read` behind a reshape that only adds or drops dimensions of size 1.
+static std::optional<Read> behindReshape(const Read &read, Value source,
+                                         ArrayRef<ReassociationIndices> groups,
+                                         bool expands) {
+  auto narrow = cast<RankedTensorType>(source.getType()).getShape(),
+       wide = cast<RankedTensorType>(read.value.getType()).getShape();
+  Read out{source, SmallVector<std::optional<unsigned>>(narrow.size())};
+  for (auto [i, group] : llvm::enumerate(groups)) {
+    auto found = wideOf(group, expands ? wide : narrow);
+    if (!found)
+      return std::nullopt;
+    if (found->empty())
+      continue;
+    if (expands)
+      out.dims[i] = read.dims[found->front()];
+    else
+      out.dims[found->front()] = read.dims[i];
+  }
+  return out;
+}
+
+Read act::lookThrough(Read read) {
+  while (Operation *op = read.value.getDefiningOp()) {
+    std::optional<Read> next;
+    if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
+      next = behindReshape(read, expand.getSrc(),
+                           expand.getReassociationIndices(), /*expands=*/true);
+    else if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op))
+      next =
+          behindReshape(read, collapse.getSrc(),
+                        collapse.getReassociationIndices(), /*expands=*/false);
+    else if (auto form = elementwiseOf(op); form && !form->scalar) {
+      next = form->inputs[0].read;
+      for (std::optional<unsigned> &d : next->dims)
+        if (d)
+          d = read.dims[*d];
+    }
+    if (!next)
+      break;
+    read = *next;
+  }
+  return read;
+}
+
+std::optional<Elementwise> act::elementwiseOf(Operation *op) {
+  auto generic = dyn_cast_or_null<linalg::GenericOp>(op);
+  if (!generic || !generic.hasPureTensorSemantics() ||
+      generic.getNumDpsInits() != 1 ||
+      generic.getNumParallelLoops() != generic.getNumLoops() ||
+      !generic.getIndexingMapsArray().back().isIdentity())
+    return std::nullopt;
+  Block *body = generic.getBody();
+  Value yielded = body->getTerminator()->getOperand(0);
+  Elementwise form;
+  SmallVector<Value> operands{yielded};
+  if (!isa<BlockArgument>(yielded)) {
+    form.scalar = yielded.getDefiningOp();
+    if (!form.scalar || form.scalar->getBlock() != body ||
+        !llvm::hasNItems(body->without_terminator(), 1))
+      return std::nullopt;
+    operands.assign(form.scalar->operand_begin(), form.scalar->operand_end());
+  }
+  for (Value v : operands) {
+    Elementwise::Input input;
+    if (auto argument = dyn_cast<BlockArgument>(v);
+        argument && argument.getOwner() == body) {
+      OpOperand *operand = generic.getMatchingOpOperand(argument);
+      if (!generic.isDpsInput(operand))
+        return std::nullopt;
+      if (isa<RankedTensorType>(operand->get().getType()))
+        input.read =
+            readBy(generic.getMatchingIndexingMap(operand), operand->get());
+      if (!input.read)
+        return std::nullopt;
+    } else if (!matchPattern(v, m_Constant(&input.constant))) {
+      return std::nullopt;
+    }
+    form.inputs.push_back(input);
+  }
+  // A constant alone is no input.
+  if (!form.scalar && !form.inputs[0].read)
+    return std::nullopt;
+  return form;
+}
+
+std::optional<double> act::numberOf(TypedAttr constant) {
+  if (auto f = dyn_cast_or_null<FloatAttr>(constant))
+    return f.getValueAsDouble();
+  if (auto i = dyn_cast_or_null<IntegerAttr>(constant))
+    return double(i.getInt());
+  if (auto splat = dyn_cast_or_null<DenseFPElementsAttr>(constant);
+      splat && splat.isSplat())
+    return numberOf(splat.getSplatValue<FloatAttr>());
+  return std::nullopt;
+}
+
+std::optional<double> act::filledWith(Value tensor) {
+  TypedAttr constant;
+  if (auto fill = tensor.getDefiningOp<linalg::FillOp>()) {
+    if (matchPattern(fill.getInputs()[0], m_Constant(&constant)))
+      return numberOf(constant);
+  } else if (matchPattern(tensor, m_Constant(&constant))) {
+    return numberOf(constant);
+  }
+  return std::nullopt;
+}
+
+std::optional<ReductionForm> act::reductionOf(Operation *op) {
+  auto generic = dyn_cast_or_null<linalg::GenericOp>(op);
+  if (!generic || !generic.hasPureTensorSemantics() ||
+      generic.getNumDpsInits() != 1 || generic.getNumDpsInputs() != 1 ||
+      generic.getNumReductionLoops() == 0 ||
+      !generic.getIndexingMapsArray()[0].isIdentity())
+    return std::nullopt;
+  // The result has the other dimensions, in order, and perhaps some of size 1.
+  auto out = readBy(generic.getIndexingMapsArray()[1], generic.getResult(0));
+  SmallVector<unsigned> along, rest;
+  for (unsigned d = 0; d < generic.getNumLoops(); ++d)
+    (linalg::isReductionIterator(generic.getIteratorTypesArray()[d]) ? along
+                                                                     : rest)
+        .push_back(d);
+  if (!out || out->present() != rest)
+    return std::nullopt;
+  Block *body = generic.getBody();
+  Operation *combiner = body->getTerminator()->getOperand(0).getDefiningOp();
+  if (!combiner || !llvm::hasNItems(body->without_terminator(), 1) ||
+      combiner->getNumOperands() != 2)
+    return std::nullopt;
+  Value in = body->getArgument(0), sum = body->getArgument(1);
+  auto operands = combiner->getOperands();
+  if (!(operands[0] == in && operands[1] == sum) &&
+      !(operands[0] == sum && operands[1] == in))
+    return std::nullopt;
+  auto start = filledWith(generic.getDpsInits()[0]);
+  if (!start)
+    return std::nullopt;
+  if (isa<arith::AddFOp>(combiner) && *start == 0)
+    return ReductionForm{ReductionForm::Sum, generic.getInputs()[0], along};
+  // Less than any number: of bf16 the lowest is above that of f32.
+  if (isa<arith::MaximumFOp, arith::MaxNumFOp>(combiner) && *start <= -3.3e38)
+    return ReductionForm{ReductionForm::Max, generic.getInputs()[0], along};
+  if (isa<arith::MaximumFOp, arith::MaxNumFOp>(combiner) && *start <= -65504 &&
+      getElementTypeOrSelf(generic.getResult(0)).isF16())
+    return ReductionForm{ReductionForm::Max, generic.getInputs()[0], along};
+  return std::nullopt;
+}

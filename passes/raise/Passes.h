@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The pass that finds act ops in upstream dialects.
+#ifndef ACT_PASSES_RAISE_PASSES_H
+#define ACT_PASSES_RAISE_PASSES_H
+#include "dialects/act/Dialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace act {
+#define GEN_PASS_DECL
+#include "passes/raise/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "passes/raise/Passes.h.inc"
+} // namespace act
+#endif

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef ACT_PASSES_RAISE_PASSES_TD
+#define ACT_PASSES_RAISE_PASSES_TD
+include "mlir/Pass/PassBase.td"
+
+def RaiseToActPass : Pass<"raise-to-act", "::mlir::ModuleOp"> {
+  let summary = "finds act ops in linalg, tensor and tosa";
+  let description = [{
+    Programs that others' importers write become act where patterns match. Tosa is
+    lowered to linalg first, by upstream's passes. In linalg, named ops and generic
+    ones are the same: bodies of several ops are taken apart.
+
+    - Products, with batches and transposed operands: `act.matmul`.
+    - Softmax, as an op or in parts, with the maximum subtracted or without, and with
+      a division or a reciprocal: `act.softmax`.
+    - Sums, differences, products, quotients, tanh, casts, choices; sums along
+      dimensions; transposes, broadcasts, reshapes, constants.
+
+    What matches nothing stays as it is. It is grouped, planned and compiled like an
+    act op, but has no gradient. A remark for each function says how much was
+    raised, and one for each op what was not.
+
+    Shapes are static. The result may differ in the last bits: a product is summed
+    in f32, and a softmax that did not subtract the maximum does.
+
+    Before:
+    ```mlir
+    %1 = linalg.softmax dimension(1) ins(%arg0 : tensor<4x8xf32>) outs(%0 : tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+    After `--raise-to-act`:
+    ```mlir
+    %0 = act.softmax %arg0 axis 1 : tensor<4x8xf32>
+    ```
+  }];
+  let dependentDialects = ["::act::ActDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
+}
+#endif

@@ -1,0 +1,53 @@
+// RUN: act-opt %s --raise-to-act 2>/dev/null | FileCheck %s
+// RUN: act-opt %s --raise-to-act 2>/dev/null | FileCheck %s --check-prefix=AFTER --match-full-lines
+
+// The manual's example.
+// AFTER:     %0 = act.softmax %arg0 axis 1 : tensor<4x8xf32>
+func.func @forward(%arg0: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %0 = tensor.empty() : tensor<4x8xf32>
+  %1 = linalg.softmax dimension(1) ins(%arg0 : tensor<4x8xf32>) outs(%0 : tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %1 : tensor<4x8xf32>
+}
+
+// 16-bit factors with a sum in f32, and the sum rounded; a weight that all
+// batches share.
+// CHECK-LABEL: @product
+// CHECK: %[[S:.+]] = act.matmul %arg0, %arg1 : (tensor<2x4x8xbf16>, tensor<2x8x6xbf16>) -> tensor<2x4x6xf32>
+// CHECK: %[[C:.+]] = act.cast %[[S]] : tensor<2x4x6xf32> to tensor<2x4x6xbf16>
+// CHECK: return %[[C]]
+func.func @product(%a: tensor<2x4x8xbf16>, %b: tensor<2x8x6xbf16>) -> tensor<2x4x6xbf16> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2x4x6xf32>
+  %h = tensor.empty() : tensor<2x4x6xbf16>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<2x4x6xf32>) -> tensor<2x4x6xf32>
+  %s = linalg.batch_matmul ins(%a, %b : tensor<2x4x8xbf16>, tensor<2x8x6xbf16>) outs(%z : tensor<2x4x6xf32>) -> tensor<2x4x6xf32>
+  %r = linalg.map ins(%s : tensor<2x4x6xf32>) outs(%h : tensor<2x4x6xbf16>) (%x: f32, %o: bf16) {
+    %c = arith.truncf %x : f32 to bf16
+    linalg.yield %c : bf16
+  }
+  return %r : tensor<2x4x6xbf16>
+}
+
+// Constants: a factor of one number is a scale, a matrix is a constant.
+// CHECK-LABEL: @constants
+// CHECK-DAG: act.constant dense<{{\[\[}}1.0{{.*}} : tensor<2x2xf32>
+// CHECK-DAG: %[[S:.+]] = act.scale %arg0 by 5.000000e-01 : tensor<2x2xf32>
+// CHECK: act.add %[[S]]
+// CHECK-NOT: linalg
+func.func @constants(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %half = arith.constant dense<0.5> : tensor<2x2xf32>
+  %m = arith.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %e = tensor.empty() : tensor<2x2xf32>
+  %s = linalg.mul ins(%x, %half : tensor<2x2xf32>, tensor<2x2xf32>) outs(%e : tensor<2x2xf32>) -> tensor<2x2xf32>
+  %a = linalg.add ins(%s, %m : tensor<2x2xf32>, tensor<2x2xf32>) outs(%e : tensor<2x2xf32>) -> tensor<2x2xf32>
+  return %a : tensor<2x2xf32>
+}
+
+// A function of act ops stays as it is.
+// CHECK-LABEL: @already
+// CHECK-NEXT: act.softmax
+// CHECK-NEXT: return
+func.func @already(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %0 = act.softmax %x axis 1 : tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}
