@@ -234,7 +234,7 @@ struct FuseAttention : impl::FuseAttentionPassBase<FuseAttention> {
           << "fuse-attention: '" << op->getName()
           << "' belongs to an attention in ops of other dialects; only "
              "act.matmul, act.softmax and act.matmul are fused, as act-import "
-             "writes them";
+             "writes them and --raise-to-act finds them";
     }
     if (remarks == "all" || leftAlone || !(fused || fusedLosses || isFused()))
       tellSum(fused, fusedLosses, leftAlone);

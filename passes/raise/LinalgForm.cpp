@@ -3,6 +3,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace act;
@@ -71,6 +72,21 @@ static std::optional<Read> behindReshape(const Read &read, Value source,
   return out;
 }
 
+/// What the op passes on: its input, also if that is at least -inf.
+static std::optional<Read> passedOn(const Elementwise &form) {
+  if (!form.scalar)
+    return form.inputs[0].read;
+  if (isa<arith::MaximumFOp, arith::MaxNumFOp>(form.scalar))
+    for (unsigned i : {0u, 1u}) {
+      auto &least = form.inputs[i];
+      auto number = least.read ? filledWith(lookThrough(*least.read).value)
+                               : numberOf(least.constant);
+      if (number && std::isinf(*number) && *number < 0)
+        return form.inputs[1 - i].read;
+    }
+  return std::nullopt;
+}
+
 Read act::lookThrough(Read read) {
   while (Operation *op = read.value.getDefiningOp()) {
     std::optional<Read> next;
@@ -81,8 +97,8 @@ Read act::lookThrough(Read read) {
       next =
           behindReshape(read, collapse.getSrc(),
                         collapse.getReassociationIndices(), /*expands=*/false);
-    else if (auto form = elementwiseOf(op); form && !form->scalar) {
-      next = form->inputs[0].read;
+    else if (auto form = elementwiseOf(op); form && passedOn(*form)) {
+      next = passedOn(*form);
       for (std::optional<unsigned> &d : next->dims)
         if (d)
           d = read.dims[*d];
@@ -188,11 +204,12 @@ std::optional<ReductionForm> act::reductionOf(Operation *op) {
     return std::nullopt;
   if (isa<arith::AddFOp>(combiner) && *start == 0)
     return ReductionForm{ReductionForm::Sum, generic.getInputs()[0], along};
-  // Less than any number: of bf16 the lowest is above that of f32.
-  if (isa<arith::MaximumFOp, arith::MaxNumFOp>(combiner) && *start <= -3.3e38)
-    return ReductionForm{ReductionForm::Max, generic.getInputs()[0], along};
-  if (isa<arith::MaximumFOp, arith::MaxNumFOp>(combiner) && *start <= -65504 &&
-      getElementTypeOrSelf(generic.getResult(0)).isF16())
+  // The start is no more than any number.
+  auto type = dyn_cast<FloatType>(getElementTypeOrSelf(generic.getResult(0)));
+  if (isa<arith::MaximumFOp, arith::MaxNumFOp>(combiner) && type &&
+      *start <= llvm::APFloat::getLargest(type.getFloatSemantics(),
+                                          /*Negative=*/true)
+                    .convertToDouble())
     return ReductionForm{ReductionForm::Max, generic.getInputs()[0], along};
   return std::nullopt;
 }

@@ -7,12 +7,19 @@ def RaiseToActPass : Pass<"raise-to-act", "::mlir::ModuleOp"> {
   let summary = "finds act ops in linalg, tensor and tosa";
   let description = [{
     Programs that others' importers write become act where patterns match. Tosa is
-    lowered to linalg first, by upstream's passes. In linalg, named ops and generic
-    ones are the same: bodies of several ops are taken apart.
+    lowered to linalg first, by upstream's passes. So is StableHLO, which MLIR 22
+    does not have: ops of that name in generic form, with
+    `--allow-unregistered-dialect`. One of them that is not known is an error. In
+    linalg, named ops and generic ones are the same: bodies of several ops are taken
+    apart.
+
+    A module with @main and no @forward gets that name for it, and the functions that
+    it calls become part of it.
 
     - Products, with batches and transposed operands: `act.matmul`.
     - Softmax, as an op or in parts, with the maximum subtracted or without, and with
       a division or a reciprocal: `act.softmax`.
+    - x * sigmoid(x): `act.silu`.
     - Sums, differences, products, quotients, tanh, casts, choices; sums along
       dimensions; transposes, broadcasts, reshapes, constants.
 

@@ -22,6 +22,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "passes/raise/LinalgForm.h"
 #include "passes/raise/Passes.h"
+#include "passes/raise/StableHlo.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace act {
@@ -149,6 +150,56 @@ reducedRow(const Elementwise::Input &input, unsigned rank) {
 Value readWhole(const Elementwise::Input &input, unsigned rank) {
   return input.read && input.read->isIdentity(rank) ? input.read->value
                                                     : Value();
+}
+
+/// The number that an input is; a tensor of one number is that number.
+std::optional<double> numberIn(const Elementwise::Input &input) {
+  return input.read ? filledWith(lookThrough(*input.read).value)
+                    : numberOf(input.constant);
+}
+
+/// The scalar op that makes the whole of an input, if it is of this kind.
+template <typename Op>
+std::optional<Elementwise> madeBy(const Elementwise::Input &input,
+                                  unsigned rank) {
+  Value v = readWhole(input, rank);
+  auto form = v ? elementwiseOf(v.getDefiningOp()) : std::nullopt;
+  return form && isa_and_present<Op>(form->scalar) ? form : std::nullopt;
+}
+
+/// Whether the input is 1 + exp(-x).
+bool isLogisticSum(const Elementwise::Input &input, Value x, unsigned rank) {
+  auto sum = madeBy<arith::AddFOp>(input, rank);
+  if (!sum)
+    return false;
+  for (unsigned i : {0u, 1u}) {
+    auto e = madeBy<math::ExpOp>(sum->inputs[i], rank);
+    if (!e || numberIn(sum->inputs[1 - i]) != 1.0)
+      continue;
+    if (auto minus = madeBy<arith::NegFOp>(e->inputs[0], rank))
+      return readWhole(minus->inputs[0], rank) == x;
+  }
+  return false;
+}
+
+/// x of x * sigmoid(x) or x / (1 + exp(-x)).
+Value siluAt(linalg::GenericOp op) {
+  auto form = elementwiseOf(op);
+  const unsigned rank = op.getNumLoops();
+  if (!form || !isa_and_present<arith::MulFOp, arith::DivFOp>(form->scalar))
+    return {};
+  if (isa<arith::DivFOp>(form->scalar)) {
+    Value x = readWhole(form->inputs[0], rank);
+    return x && isLogisticSum(form->inputs[1], x, rank) ? x : Value();
+  }
+  for (unsigned i : {0u, 1u}) {
+    Value x = readWhole(form->inputs[i], rank);
+    auto sigmoid = madeBy<arith::DivFOp>(form->inputs[1 - i], rank);
+    if (x && sigmoid && numberIn(sigmoid->inputs[0]) == 1.0 &&
+        isLogisticSum(sigmoid->inputs[1], x, rank))
+      return x;
+  }
+  return {};
 }
 
 /// Whether a quotient, or a product with a reciprocal, is a softmax.
@@ -291,28 +342,44 @@ Value productOf(linalg::GenericOp op, Maker &make) {
   return make.transposed(v, permutation);
 }
 
+/// The number that the op has for numbers that are known; null if they are not.
+Value foldedAt(const Elementwise &form, Maker &make) {
+  SmallVector<Attribute> operands;
+  for (auto [input, v] :
+       llvm::zip_equal(form.inputs, form.scalar->getOperands())) {
+    auto number = numberIn(input);
+    if (!number || !isa<FloatType>(v.getType()))
+      return {};
+    operands.push_back(make.b.getFloatAttr(v.getType(), *number));
+  }
+  SmallVector<OpFoldResult> results;
+  if (failed(form.scalar->fold(operands, results)) || results.size() != 1)
+    return {};
+  auto number =
+      dyn_cast_if_present<FloatAttr>(dyn_cast<Attribute>(results.front()));
+  return number ? make.constant(number.getType(), number.getValueAsDouble())
+                : Value();
+}
+
 /// The act op for one scalar op; null if there is none.
 Value elementwiseAt(linalg::GenericOp op, const Elementwise &form,
                     Maker &make) {
   const unsigned rank = op.getNumLoops();
   auto type = typeOf(op.getResult(0));
   Type element = type.getElementType();
-  // A tensor of one number is that number.
-  auto numberIn = [&](const Elementwise::Input &input) {
-    return input.read ? filledWith(lookThrough(*input.read).value)
-                      : numberOf(input.constant);
-  };
   auto value = [&](const Elementwise::Input &input, Type own) -> Value {
     auto number = numberIn(input);
     if (number && isa<FloatType>(own))
       return make.constant(own, *number);
-    return input.read ? make.aligned(*input.read, rank) : Value();
+    return input.read ? make.aligned(lookThrough(*input.read), rank) : Value();
   };
   auto finish = [&](Value v) {
     return v ? make.expanded(v, type.getShape()) : v;
   };
   if (!form.scalar)
     return finish(value(form.inputs[0], element));
+  if (Value folded = foldedAt(form, make))
+    return finish(folded);
   auto binary = [&](auto tag) -> Value {
     using Op = decltype(tag);
     if (numberIn(form.inputs[0]) && numberIn(form.inputs[1]))
@@ -457,9 +524,32 @@ struct RaiseToAct : act::impl::RaiseToActPassBase<RaiseToAct> {
   }
 
   void runOnOperation() override {
+    // Bodies of unknown ops are gone before functions are inlined.
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (failed(lowerStableHlo(function)))
+        return signalPassFailure();
+    if (failed(makeForward()))
+      return signalPassFailure();
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal() && failed(raise(function)))
         return signalPassFailure();
+  }
+
+  /// JAX calls the program main, and has functions that it calls. A model is
+  /// @forward, alone.
+  LogicalResult makeForward() {
+    ModuleOp module = getOperation();
+    auto main = module.lookupSymbol<func::FuncOp>("main");
+    if (!main || module.lookupSymbol("forward"))
+      return success();
+    if (failed(SymbolTable::replaceAllSymbolUses(
+            main, StringAttr::get(&getContext(), "forward"), module)))
+      return failure();
+    main.setSymName("forward");
+    OpPassManager pm(ModuleOp::getOperationName());
+    pm.addPass(createInlinerPass());
+    pm.addPass(createSymbolDCEPass());
+    return runPipeline(pm, module);
   }
 
   LogicalResult bringToOneForm(func::FuncOp function) {
@@ -509,6 +599,8 @@ struct RaiseToAct : act::impl::RaiseToActPassBase<RaiseToAct> {
     };
     OpBuilder b(function.getContext());
     function.walk([&](Operation *op) {
+      if (op->getParentOp() != function)
+        return;
       b.setInsertionPoint(op);
       if (auto softmax = dyn_cast<linalg::SoftmaxOp>(op);
           softmax && softmax.hasPureTensorSemantics() &&
@@ -517,6 +609,9 @@ struct RaiseToAct : act::impl::RaiseToActPassBase<RaiseToAct> {
                                b, op->getLoc(), softmax.getInput().getType(),
                                softmax.getInput(), softmax.getDimension()));
       auto generic = dyn_cast<linalg::GenericOp>(op);
+      if (Value x = generic ? siluAt(generic) : Value();
+          x && isActType(x.getType()))
+        return replace(op, SiluOp::create(b, op->getLoc(), x.getType(), x));
       auto match = generic ? softmaxAt(generic) : std::nullopt;
       if (!match || !isActType(match->input.getType()))
         return;
@@ -528,17 +623,13 @@ struct RaiseToAct : act::impl::RaiseToActPassBase<RaiseToAct> {
                        "of its rows; act.softmax does");
     });
     eraseUnread(function);
-    function.walk([&](Operation *op) {
-      if (op->getParentOp() != function ||
-          !isa<linalg::LinalgOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp,
-               tensor::ReshapeOp>(op))
-        return;
-      Maker make{b, op->getLoc()};
-      b.setInsertionPoint(op);
-      if (Value v = raised(op, make))
-        replace(op, v);
+    // Broadcasts, transposes and reshapes last: most are part of what reads
+    // them.
+    raiseEach(function, [](Operation *op) {
+      auto form = elementwiseOf(op);
+      return isa<linalg::LinalgOp>(op) && !(form && !form->scalar);
     });
-    eraseUnread(function);
+    raiseEach(function, [](Operation *) { return true; });
     // What is left of constants, now that it is known who reads them.
     function.walk([&](arith::ConstantOp op) {
       Maker make{b, op.getLoc()};
@@ -554,6 +645,23 @@ struct RaiseToAct : act::impl::RaiseToActPassBase<RaiseToAct> {
     if (failed(putTogether(function)))
       return failure();
     return report(function, before);
+  }
+
+  /// Raises the ops that are act ops by themselves, of those that `are`.
+  static void raiseEach(func::FuncOp function,
+                        function_ref<bool(Operation *)> are) {
+    OpBuilder b(function.getContext());
+    function.walk([&](Operation *op) {
+      if (op->getParentOp() != function || !are(op) ||
+          !isa<linalg::LinalgOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+               tensor::ReshapeOp>(op))
+        return;
+      Maker make{b, op->getLoc()};
+      b.setInsertionPoint(op);
+      if (Value v = raised(op, make))
+        op->getResult(0).replaceAllUsesWith(v);
+    });
+    eraseUnread(function);
   }
 
   /// Bodies that were taken apart in vain.

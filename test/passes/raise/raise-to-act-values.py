@@ -194,6 +194,24 @@ func.func @forward(%x: tensor<2x3x4xf32>, %m: tensor<3x4xi1>) -> tensor<4x3x4xf3
   return %r : tensor<4x3x4xf32>
 }"""
 
+def silu(x):
+    return x / (1 + np.exp(-x))
+
+
+def layer_norm(x, g, b):
+    d = x - x.mean(-1, keepdims=True)
+    return d / np.sqrt((d**2).mean(-1, keepdims=True) + 1e-5) * g + b
+
+
+def causal(q, k, v):
+    s = q @ k.swapaxes(-1, -2) / np.sqrt(8)
+    return softmax(np.where(np.tril(np.ones((16, 16), bool)), s, -1e9)) @ v
+
+
+def jax(name):
+    return (pathlib.Path(__file__).parent / f"Inputs/{name}.stablehlo").read_text()
+
+
 FUSED = {"reshape", "transpose", "attention"}
 PROGRAMS = {
     "softmax named": (attention_in(NAMED), attention, FUSED),
@@ -210,6 +228,18 @@ PROGRAMS = {
     "a product turned": (TURNED, lambda x, y: np.einsum("bmk,nkb->nbm", x, y), {"transpose", "matmul"}),
     "grouped heads and a mask": (GROUPED, lambda x, m: np.where(m, x.repeat(2, 0), np.float32(-1e9)),
                                  {"expand", "reshape", "select", "constant"}),
+}
+
+
+# Of JAX: what is left beside act ops is named.
+JAX = {
+    "attention": (attention, [(2, 4, 16, 8)] * 3, {"transpose", "attention"}, []),
+    "causal": (causal, [(2, 4, 16, 8)] * 3, {"transpose", "attention", "reshape", "constant", "expand"},
+               ["arith.cmpi"]),
+    "mlp": (lambda x, v, b, w: silu(np.tanh(x @ v + b)) @ w, [(3, 5, 8), (8, 16), (16,), (16, 4)],
+            {"reshape", "matmul", "add", "tanh", "silu"}, []),
+    "layer_norm": (layer_norm, [(4, 8), (8,), (8,)],
+                   {"reshape", "sum_to", "add", "sub", "mul", "div", "constant"}, ["math.rsqrt"]),
 }
 
 
@@ -243,6 +273,20 @@ def main():
                             f"--emit=file={folder / 'plain.act'} mode=infer"], check=True, capture_output=True)
             run(runtime.load(str(folder / "plain.act")), inputs, expected, f"{name}, as it is")
             plain += 1
+    for name, (expected, shapes, ops, left) in JAX.items():
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            (folder / "a.mlir").write_text(jax(name))
+            subprocess.run([act_opt, folder / "a.mlir", "--allow-unregistered-dialect", "--raise-to-act",
+                            "--fuse-attention", "-o", folder / "b.mlir",
+                            f"--emit=file={folder / 'a.act'} mode=infer"], check=True, capture_output=True)
+            raised = (folder / "b.mlir").read_text()
+            found = {a or b for a, b in re.findall(r"\bact\.(\w+) %|\bact\.(constant)", raised)}
+            assert "stablehlo" not in raised and found <= ops, f"{name}: {found}, expected {ops}"
+            assert raised.count("linalg.generic") == len(left) and all(op in raised for op in left), raised
+            inputs = {str(i): random.standard_normal(s).astype(np.float32) for i, s in enumerate(shapes)}
+            run(runtime.load(str(folder / "a.act")), inputs, expected, name)
+    print(f"{len(JAX)} modules of JAX,")
     print(f"{len(PROGRAMS)} programs raised, {plain} of them computed as they are, too")
 
 
