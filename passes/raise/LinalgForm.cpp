@@ -151,6 +151,16 @@ std::optional<Elementwise> act::elementwiseOf(Operation *op) {
   return form;
 }
 
+Value act::readWhole(const Elementwise::Input &input, unsigned rank) {
+  return input.read && input.read->isIdentity(rank) ? input.read->value
+                                                    : Value();
+}
+
+std::optional<double> act::numberIn(const Elementwise::Input &input) {
+  return input.read ? filledWith(lookThrough(*input.read).value)
+                    : numberOf(input.constant);
+}
+
 std::optional<double> act::numberOf(TypedAttr constant) {
   if (auto f = dyn_cast_or_null<FloatAttr>(constant))
     return f.getValueAsDouble();

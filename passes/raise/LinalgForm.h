@@ -43,6 +43,19 @@ struct ReductionForm {
 };
 std::optional<ReductionForm> reductionOf(mlir::Operation *op);
 
+/// The input where its dimensions are the op's iterations; else null.
+mlir::Value readWhole(const Elementwise::Input &input, unsigned rank);
+/// The number that an input is; a tensor of one number is that number.
+std::optional<double> numberIn(const Elementwise::Input &input);
+/// The scalar op that makes the whole of an input, if it is of this kind.
+template <typename Op>
+std::optional<Elementwise> madeBy(const Elementwise::Input &input,
+                                  unsigned rank) {
+  mlir::Value v = readWhole(input, rank);
+  auto form = v ? elementwiseOf(v.getDefiningOp()) : std::nullopt;
+  return form && mlir::isa_and_present<Op>(form->scalar) ? form : std::nullopt;
+}
+
 /// The number of a constant, as a double.
 std::optional<double> numberOf(mlir::TypedAttr constant);
 /// The number that each element of a tensor has, if `fill` made it.

@@ -19,9 +19,12 @@ def RaiseToActPass : Pass<"raise-to-act", "::mlir::ModuleOp"> {
     - Products, with batches and transposed operands: `act.matmul`.
     - Softmax, as an op or in parts, with the maximum subtracted or without, and with
       a division or a reciprocal: `act.softmax`.
-    - x * sigmoid(x): `act.silu`.
+    - Norms along the last dimension, in parts: `act.rms_norm`, `act.layer_norm`.
+    - x * sigmoid(x): `act.silu`. StableHLO's gather of a table's rows:
+      `act.embedding`.
     - Sums, differences, products, quotients, tanh, casts, choices; sums along
-      dimensions; transposes, broadcasts, reshapes, constants.
+      dimensions; parts and concatenations along the last dimension; transposes,
+      broadcasts, reshapes, constants.
 
     What matches nothing stays as it is. It is grouped, planned and compiled like an
     act op, but has no gradient. A remark for each function says how much was

@@ -21,6 +21,7 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/raise/LinalgForm.h"
+#include "passes/raise/NormForm.h"
 #include "passes/raise/Passes.h"
 #include "passes/raise/StableHlo.h"
 #include "llvm/ADT/MapVector.h"
@@ -145,26 +146,6 @@ reducedRow(const Elementwise::Input &input, unsigned rank) {
   if (present != wide)
     return std::nullopt;
   return std::pair(*reduction, reduction->along[0]);
-}
-
-Value readWhole(const Elementwise::Input &input, unsigned rank) {
-  return input.read && input.read->isIdentity(rank) ? input.read->value
-                                                    : Value();
-}
-
-/// The number that an input is; a tensor of one number is that number.
-std::optional<double> numberIn(const Elementwise::Input &input) {
-  return input.read ? filledWith(lookThrough(*input.read).value)
-                    : numberOf(input.constant);
-}
-
-/// The scalar op that makes the whole of an input, if it is of this kind.
-template <typename Op>
-std::optional<Elementwise> madeBy(const Elementwise::Input &input,
-                                  unsigned rank) {
-  Value v = readWhole(input, rank);
-  auto form = v ? elementwiseOf(v.getDefiningOp()) : std::nullopt;
-  return form && isa_and_present<Op>(form->scalar) ? form : std::nullopt;
 }
 
 /// Whether the input is 1 + exp(-x).
@@ -450,6 +431,29 @@ Value elementwiseAt(linalg::GenericOp op, const Elementwise &form,
           .Default([](Operation *) { return Value(); }));
 }
 
+/// A part along the last dimension.
+Value partOf(tensor::ExtractSliceOp slice, Maker &make) {
+  auto from = slice.getSourceType(), to = slice.getType();
+  if (from.getRank() == 0 || from.getRank() != to.getRank() ||
+      from.getShape().drop_back() != to.getShape().drop_back() ||
+      !slice.hasUnitStride() ||
+      llvm::any_of(slice.getStaticOffsets(), ShapedType::isDynamic))
+    return {};
+  const int64_t offset = slice.getStaticOffsets().back(),
+                size = to.getShape().back(),
+                rest = from.getShape().back() - offset - size;
+  SmallVector<Type> types;
+  for (int64_t n : {offset, size, rest}) {
+    SmallVector<int64_t> shape(to.getShape());
+    shape.back() = n;
+    if (n)
+      types.push_back(make.shaped(to, shape));
+  }
+  auto parts =
+      SplitOp::create(make.b, make.loc, TypeRange(types), slice.getSource());
+  return parts->getResult(offset ? 1 : 0);
+}
+
 /// The act value for a result of an op that needs no others; null if there is
 /// none.
 Value raised(Operation *op, Maker &make) {
@@ -465,6 +469,14 @@ Value raised(Operation *op, Maker &make) {
   if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::ReshapeOp>(
           op))
     return make.reshaped(op->getOperand(0), type.getShape());
+  if (auto concat = dyn_cast<tensor::ConcatOp>(op))
+    return int64_t(concat.getDim()) == type.getRank() - 1
+               ? act::ConcatOp::create(make.b, make.loc, type,
+                                       concat.getInputs())
+                     .getResult()
+               : Value();
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+    return partOf(slice, make);
   auto generic = dyn_cast<linalg::GenericOp>(op);
   if (!generic)
     return {};
@@ -499,7 +511,7 @@ using Counts = llvm::MapVector<StringRef, int64_t>;
 Counts actOpsOf(func::FuncOp function) {
   Counts counts;
   function.walk([&](Operation *op) {
-    if (isa<ActDialect>(op->getDialect()))
+    if (isa_and_present<ActDialect>(op->getDialect()))
       ++counts[op->getName().getStringRef()];
   });
   return counts;
@@ -525,13 +537,16 @@ struct RaiseToAct : act::impl::RaiseToActPassBase<RaiseToAct> {
 
   void runOnOperation() override {
     // Bodies of unknown ops are gone before functions are inlined.
-    for (auto function : getOperation().getOps<func::FuncOp>())
+    llvm::DenseMap<Operation *, Counts> before;
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      before[function] = actOpsOf(function);
       if (failed(lowerStableHlo(function)))
         return signalPassFailure();
+    }
     if (failed(makeForward()))
       return signalPassFailure();
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (!function.isExternal() && failed(raise(function)))
+      if (!function.isExternal() && failed(raise(function, before[function])))
         return signalPassFailure();
   }
 
@@ -555,7 +570,7 @@ struct RaiseToAct : act::impl::RaiseToActPassBase<RaiseToAct> {
   LogicalResult bringToOneForm(func::FuncOp function) {
     const bool hasTosa = function
                              .walk([](Operation *op) {
-                               return isa<tosa::TosaDialect>(op->getDialect())
+                               return isa_and_present<tosa::TosaDialect>(op->getDialect())
                                           ? WalkResult::interrupt()
                                           : WalkResult::advance();
                              })
@@ -590,14 +605,30 @@ struct RaiseToAct : act::impl::RaiseToActPassBase<RaiseToAct> {
     return success();
   }
 
-  LogicalResult raise(func::FuncOp function) {
+  LogicalResult raise(func::FuncOp function, const Counts &before) {
     if (failed(bringToOneForm(function)))
       return failure();
-    const Counts before = actOpsOf(function);
     auto replace = [](Operation *op, Value v) {
       op->getResult(0).replaceAllUsesWith(v);
     };
     OpBuilder b(function.getContext());
+    // A layer norm has an RMS norm in it.
+    function.walk([&](linalg::GenericOp op) {
+      auto match =
+          op->getParentOp() == function ? layerNormAt(op) : std::nullopt;
+      if (!match || !isActType(op.getResult(0).getType()))
+        return;
+      b.setInsertionPoint(op);
+      Maker make{b, op.getLoc()};
+      const unsigned last = op.getNumLoops() - 1;
+      replace(op, LayerNormOp::create(b, op.getLoc(), match->input.getType(),
+                                      Type(), Type(), match->input,
+                                      make.inOrder(match->weight, last),
+                                      make.inOrder(match->bias, last),
+                                      b.getF64FloatAttr(match->eps))
+                      .getResult());
+    });
+    eraseUnread(function);
     function.walk([&](Operation *op) {
       if (op->getParentOp() != function)
         return;
@@ -612,6 +643,16 @@ struct RaiseToAct : act::impl::RaiseToActPassBase<RaiseToAct> {
       if (Value x = generic ? siluAt(generic) : Value();
           x && isActType(x.getType()))
         return replace(op, SiluOp::create(b, op->getLoc(), x.getType(), x));
+      if (auto norm = generic ? rmsNormAt(generic) : std::nullopt;
+          norm && isActType(norm->input.getType())) {
+        Maker make{b, op->getLoc()};
+        return replace(
+            op, RmsNormOp::create(
+                    b, op->getLoc(), norm->input.getType(), Type(), norm->input,
+                    make.inOrder(norm->weight, generic.getNumLoops() - 1),
+                    b.getF64FloatAttr(norm->eps))
+                    .getResult());
+      }
       auto match = generic ? softmaxAt(generic) : std::nullopt;
       if (!match || !isActType(match->input.getType()))
         return;
@@ -636,7 +677,7 @@ struct RaiseToAct : act::impl::RaiseToActPassBase<RaiseToAct> {
       b.setInsertionPoint(op);
       const bool isForAct = isa<RankedTensorType>(op.getType()) &&
                             llvm::any_of(op->getUsers(), [](Operation *user) {
-                              return isa<ActDialect>(user->getDialect());
+                              return isa_and_present<ActDialect>(user->getDialect());
                             });
       if (Value v = isForAct ? raised(op, make) : Value())
         op.getResult().replaceAllUsesWith(v);
@@ -654,7 +695,7 @@ struct RaiseToAct : act::impl::RaiseToActPassBase<RaiseToAct> {
     function.walk([&](Operation *op) {
       if (op->getParentOp() != function || !are(op) ||
           !isa<linalg::LinalgOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp,
-               tensor::ReshapeOp>(op))
+               tensor::ReshapeOp, tensor::ConcatOp, tensor::ExtractSliceOp>(op))
         return;
       Maker make{b, op->getLoc()};
       b.setInsertionPoint(op);
@@ -682,7 +723,7 @@ struct RaiseToAct : act::impl::RaiseToActPassBase<RaiseToAct> {
     function.walk([&](Operation *op) {
       if (op->getParentOp() == function && op->getNumResults() &&
           llvm::any_of(op->getResultTypes(), llvm::IsaPred<TensorType>) &&
-          !isa<ActDialect, func::FuncDialect>(op->getDialect()) &&
+          !isa_and_present<ActDialect, func::FuncDialect>(op->getDialect()) &&
           !isa<arith::ConstantOp, tensor::EmptyOp, linalg::FillOp>(op))
         left.push_back(op);
     });

@@ -3,6 +3,7 @@
 // The table of StableHLO's ops (its specification: openxla.org/stablehlo/spec),
 // by what each means.
 #include "passes/raise/StableHlo.h"
+#include "dialects/act/Dialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -120,6 +121,7 @@ private:
   Value sliced();
   Value counted();
   Value reshaped();
+  Value gathered();
 
   Operation *op;
   OpBuilder b;
@@ -358,6 +360,37 @@ Value Lowering::counted() {
   });
 }
 
+/// Rows of a table: ids are of the table's first dimension, and a row is all of
+/// the others. An id outside is clamped, as act.embedding does.
+Value Lowering::gathered() {
+  StringRef text = textOf(attributeOf(op, "dimension_numbers"));
+  auto sizes = integersOf(op, "slice_sizes");
+  if (!text.starts_with("gather<") || !sizes || op->getNumOperands() != 2)
+    return {};
+  auto table = cast<RankedTensorType>(op->getOperand(0).getType()),
+       ids = cast<RankedTensorType>(op->getOperand(1).getType());
+  auto is = [&](StringRef list, ArrayRef<int64_t> numbers) {
+    return ArrayRef(integersIn(text, list)) == numbers;
+  };
+  auto [before, vectorDim] = text.split("index_vector_dim = ");
+  const int64_t last = ids.getRank() - 1;
+  if (table.getRank() != 2 || !isa<FloatType>(element()) || last < 0 ||
+      ids.getDimSize(last) != 1 || !is("offset_dims", {rank() - 1}) ||
+      !is("collapsed_slice_dims", {0}) || !is("start_index_map", {0}) ||
+      !is("operand_batching_dims", {}) ||
+      vectorDim.take_while(llvm::isDigit) != std::to_string(last) ||
+      *sizes != SmallVector<int64_t>{1, table.getDimSize(1)} ||
+      !(ids.getElementType().isInteger(32) ||
+        ids.getElementType().isInteger(64)))
+    return {};
+  SmallVector<int64_t> shape(ids.getShape().drop_back());
+  Value rows = act::ReshapeOp::create(
+      b, loc, RankedTensorType::get(shape, ids.getElementType()),
+      op->getOperand(1));
+  return act::EmbeddingOp::create(b, loc, type(), op->getOperand(0), rows,
+                                  IntegerAttr());
+}
+
 Value Lowering::reshaped() {
   Value v = op->getOperand(0);
   auto from = cast<RankedTensorType>(v.getType());
@@ -428,6 +461,10 @@ Value Lowering::run() {
     return ofFloats(math::LogOp());
   if (name == "tanh")
     return ofFloats(math::TanhOp());
+  if (name == "sine")
+    return ofFloats(math::SinOp());
+  if (name == "cosine")
+    return ofFloats(math::CosOp());
   if (name == "sqrt")
     return ofFloats(math::SqrtOp());
   if (name == "rsqrt")
@@ -472,6 +509,8 @@ Value Lowering::run() {
                                       op->getOperands());
   if (name == "reshape")
     return reshaped();
+  if (name == "gather")
+    return gathered();
   return {};
 }
 

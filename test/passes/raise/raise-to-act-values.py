@@ -208,6 +208,31 @@ def causal(q, k, v):
     return softmax(np.where(np.tril(np.ones((16, 16), bool)), s, -1e9)) @ v
 
 
+def rms_norm(x, w):
+    return x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-6) * w
+
+
+def rope(x):
+    d = x.shape[-1]
+    angle = np.arange(x.shape[-2])[:, None] / 100.0**(np.arange(0, d, 2) / d)
+    a, b = np.split(x, 2, -1)
+    c, s = np.cos(angle), np.sin(angle)
+    return np.concatenate([a * c - b * s, b * c + a * s], -1)
+
+
+def llama(tokens, table, n1, wq, wk, wv, wo, n2, gate, up, down, n3):
+    heads = lambda x: x.reshape(*x.shape[:2], -1, 8).transpose(0, 2, 1, 3)
+    x = table[tokens]
+    h = rms_norm(x, n1)
+    q, k, v = rope(heads(h @ wq)), rope(heads(h @ wk)), heads(h @ wv)
+    s = q @ k.repeat(2, 1).swapaxes(-1, -2) / np.sqrt(8)
+    o = softmax(np.where(np.tril(np.ones(s.shape[-2:], bool)), s, -np.inf)) @ v.repeat(2, 1)
+    x = x + o.transpose(0, 2, 1, 3).reshape(x.shape) @ wo
+    h = rms_norm(x, n2)
+    x = x + (silu(h @ gate) * (h @ up)) @ down
+    return rms_norm(x, n3) @ table.T
+
+
 def jax(name):
     return (pathlib.Path(__file__).parent / f"Inputs/{name}.stablehlo").read_text()
 
@@ -238,8 +263,11 @@ JAX = {
                ["arith.cmpi"]),
     "mlp": (lambda x, v, b, w: silu(np.tanh(x @ v + b)) @ w, [(3, 5, 8), (8, 16), (16,), (16, 4)],
             {"reshape", "matmul", "add", "tanh", "silu"}, []),
-    "layer_norm": (layer_norm, [(4, 8), (8,), (8,)],
-                   {"reshape", "sum_to", "add", "sub", "mul", "div", "constant"}, ["math.rsqrt"]),
+    "layer_norm": (layer_norm, [(4, 8), (8,), (8,)], {"layer_norm"}, []),
+    "llama": (llama, ["tokens", (50, 32), (32,), (32, 32), (32, 16), (32, 16), (32, 32), (32,), (32, 64), (32, 64),
+                      (64, 32), (32,)],
+              {"embedding", "rms_norm", "matmul", "attention", "silu", "mul", "add", "sub", "reshape", "transpose",
+               "expand", "constant", "split", "concat", "div"}, ["arith.cmpi"] * 2 + ["math.cos", "math.sin"] + [""] * 4),
 }
 
 
@@ -284,7 +312,8 @@ def main():
             found = {a or b for a, b in re.findall(r"\bact\.(\w+) %|\bact\.(constant)", raised)}
             assert "stablehlo" not in raised and found <= ops, f"{name}: {found}, expected {ops}"
             assert raised.count("linalg.generic") == len(left) and all(op in raised for op in left), raised
-            inputs = {str(i): random.standard_normal(s).astype(np.float32) for i, s in enumerate(shapes)}
+            inputs = {str(i): random.integers(0, 50, (2, 16)).astype(np.int32) if s == "tokens" else
+                      random.standard_normal(s).astype(np.float32) for i, s in enumerate(shapes)}
             run(runtime.load(str(folder / "a.act")), inputs, expected, name)
     print(f"{len(JAX)} modules of JAX,")
     print(f"{len(PROGRAMS)} programs raised, {plain} of them computed as they are, too")
