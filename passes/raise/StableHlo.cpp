@@ -111,6 +111,22 @@ private:
     });
   }
 
+  template <typename Op> Value ofFloats() {
+    return isa<FloatType>(element()) ? simple<Op>() : Value();
+  }
+  template <typename Op> Value ofBooleans() {
+    return element().isInteger(1) ? simple<Op>() : Value();
+  }
+  /// Of floats and of integers, and of booleans if they differ.
+  template <typename F, typename I, typename B = I> Value either() {
+    return isa<FloatType>(element()) ? simple<F>()
+           : element().isInteger(1)  ? simple<B>()
+                                     : simple<I>();
+  }
+
+  static const llvm::StringMap<Value (Lowering::*)()> &table();
+  Value logistic();
+  Value concatenated();
   Value constant();
   Value broadcast();
   Value transposed();
@@ -415,6 +431,27 @@ Value Lowering::reshaped() {
       type());
 }
 
+Value Lowering::logistic() {
+  if (!isa<FloatType>(element()))
+    return {};
+  return elementwise([&](OpBuilder &inner, ValueRange v) -> Value {
+    Value one =
+        arith::ConstantOp::create(inner, loc, inner.getFloatAttr(element(), 1));
+    Value minus = arith::NegFOp::create(inner, loc, v[0]);
+    Value e = math::ExpOp::create(inner, loc, minus);
+    Value sum = arith::AddFOp::create(inner, loc, one, e);
+    return arith::DivFOp::create(inner, loc, one, sum);
+  });
+}
+
+Value Lowering::concatenated() {
+  auto along = dyn_cast_or_null<IntegerAttr>(attributeOf(op, "dimension"));
+  return along ? tensor::ConcatOp::create(b, loc, type(), along.getInt(),
+                                          op->getOperands())
+                     .getResult()
+               : Value();
+}
+
 /// A tensor of a type that arith computes.
 bool isKnown(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
@@ -423,95 +460,53 @@ bool isKnown(Type type) {
           tensor.getElementType().isSignlessInteger());
 }
 
+/// What each op means. Of booleans, a sum is `or` and a product `and`.
+const llvm::StringMap<Value (Lowering::*)()> &Lowering::table() {
+  static const auto *all = new llvm::StringMap<Value (Lowering::*)()>{
+      {"abs", &Lowering::ofFloats<math::AbsFOp>},
+      {"add", &Lowering::either<arith::AddFOp, arith::AddIOp, arith::OrIOp>},
+      {"and", &Lowering::ofBooleans<arith::AndIOp>},
+      {"broadcast_in_dim", &Lowering::broadcast},
+      {"compare", &Lowering::compared},
+      {"concatenate", &Lowering::concatenated},
+      {"constant", &Lowering::constant},
+      {"convert", &Lowering::converted},
+      {"cosine", &Lowering::ofFloats<math::CosOp>},
+      {"divide", &Lowering::either<arith::DivFOp, arith::DivSIOp>},
+      {"dot_general", &Lowering::product},
+      {"exponential", &Lowering::ofFloats<math::ExpOp>},
+      {"gather", &Lowering::gathered},
+      {"iota", &Lowering::counted},
+      {"log", &Lowering::ofFloats<math::LogOp>},
+      {"logistic", &Lowering::logistic},
+      {"maximum", &Lowering::either<arith::MaximumFOp, arith::MaxSIOp>},
+      {"minimum", &Lowering::either<arith::MinimumFOp, arith::MinSIOp>},
+      {"multiply",
+       &Lowering::either<arith::MulFOp, arith::MulIOp, arith::AndIOp>},
+      {"negate", &Lowering::ofFloats<arith::NegFOp>},
+      {"or", &Lowering::ofBooleans<arith::OrIOp>},
+      {"power", &Lowering::ofFloats<math::PowFOp>},
+      {"reduce", &Lowering::reduced},
+      {"reshape", &Lowering::reshaped},
+      {"rsqrt", &Lowering::ofFloats<math::RsqrtOp>},
+      {"select", &Lowering::simple<arith::SelectOp>},
+      {"sine", &Lowering::ofFloats<math::SinOp>},
+      {"slice", &Lowering::sliced},
+      {"sqrt", &Lowering::ofFloats<math::SqrtOp>},
+      {"subtract", &Lowering::either<arith::SubFOp, arith::SubIOp>},
+      {"tanh", &Lowering::ofFloats<math::TanhOp>},
+      {"transpose", &Lowering::transposed},
+  };
+  return *all;
+}
+
 Value Lowering::run() {
-  if (op->getNumResults() != 1 ||
+  auto found = table().find(name);
+  if (found == table().end() || op->getNumResults() != 1 ||
       !llvm::all_of(op->getResultTypes(), isKnown) ||
       !llvm::all_of(op->getOperandTypes(), isKnown))
     return {};
-  const bool isFloat = isa<FloatType>(element());
-  auto either = [&](auto floats, auto integers) -> Value {
-    return isFloat ? simple<decltype(floats)>() : simple<decltype(integers)>();
-  };
-  auto ofFloats = [&](auto tag) -> Value {
-    return isFloat ? simple<decltype(tag)>() : Value();
-  };
-  if (name == "constant")
-    return constant();
-  if (name == "add")
-    return element().isInteger(1) ? simple<arith::OrIOp>()
-                                  : either(arith::AddFOp(), arith::AddIOp());
-  if (name == "subtract")
-    return either(arith::SubFOp(), arith::SubIOp());
-  if (name == "multiply")
-    return element().isInteger(1) ? simple<arith::AndIOp>()
-                                  : either(arith::MulFOp(), arith::MulIOp());
-  if (name == "divide")
-    return either(arith::DivFOp(), arith::DivSIOp());
-  if (name == "maximum")
-    return either(arith::MaximumFOp(), arith::MaxSIOp());
-  if (name == "minimum")
-    return either(arith::MinimumFOp(), arith::MinSIOp());
-  if (name == "and" && element().isInteger(1))
-    return simple<arith::AndIOp>();
-  if (name == "or" && element().isInteger(1))
-    return simple<arith::OrIOp>();
-  if (name == "exponential")
-    return ofFloats(math::ExpOp());
-  if (name == "log")
-    return ofFloats(math::LogOp());
-  if (name == "tanh")
-    return ofFloats(math::TanhOp());
-  if (name == "sine")
-    return ofFloats(math::SinOp());
-  if (name == "cosine")
-    return ofFloats(math::CosOp());
-  if (name == "sqrt")
-    return ofFloats(math::SqrtOp());
-  if (name == "rsqrt")
-    return ofFloats(math::RsqrtOp());
-  if (name == "negate")
-    return ofFloats(arith::NegFOp());
-  if (name == "abs")
-    return ofFloats(math::AbsFOp());
-  if (name == "power")
-    return ofFloats(math::PowFOp());
-  if (name == "logistic" && isFloat)
-    return elementwise([&](OpBuilder &inner, ValueRange v) -> Value {
-      Value one = arith::ConstantOp::create(inner, loc,
-                                            inner.getFloatAttr(element(), 1));
-      Value e = math::ExpOp::create(
-          inner, loc, arith::NegFOp::create(inner, loc, v[0]).getResult());
-      return arith::DivFOp::create(inner, loc, one,
-                                   arith::AddFOp::create(inner, loc, one, e));
-    });
-  if (name == "select")
-    return simple<arith::SelectOp>();
-  if (name == "convert")
-    return converted();
-  if (name == "compare")
-    return compared();
-  if (name == "broadcast_in_dim")
-    return broadcast();
-  if (name == "transpose")
-    return transposed();
-  if (name == "dot_general")
-    return product();
-  if (name == "reduce")
-    return reduced();
-  if (name == "slice")
-    return sliced();
-  if (name == "iota")
-    return counted();
-  if (name == "concatenate")
-    if (auto along =
-            dyn_cast_or_null<IntegerAttr>(attributeOf(op, "dimension")))
-      return tensor::ConcatOp::create(b, loc, type(), along.getInt(),
-                                      op->getOperands());
-  if (name == "reshape")
-    return reshaped();
-  if (name == "gather")
-    return gathered();
-  return {};
+  return (this->*found->second)();
 }
 
 } // namespace

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/raise/SoftmaxForm.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace act;
+
+namespace {
+
+RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+/// The sum or maximum that an op reads along all but one dimension, behind
+/// broadcasts.
+std::optional<std::pair<ReductionForm, unsigned>>
+reducedRow(const Elementwise::Input &input, unsigned rank) {
+  if (!input.read)
+    return std::nullopt;
+  Read read = lookThrough(*input.read);
+  auto reduction = reductionOf(read.value.getDefiningOp());
+  if (!reduction || reduction->along.size() != 1 ||
+      typeOf(reduction->input).getRank() != int64_t(rank))
+    return std::nullopt;
+  SmallVector<unsigned> rest;
+  for (unsigned d = 0; d < rank; ++d)
+    if (d != reduction->along[0])
+      rest.push_back(d);
+  // A dimension of size 1 may be read as none.
+  SmallVector<unsigned> present = read.present(), wide;
+  for (unsigned d : rest)
+    if (typeOf(reduction->input).getDimSize(d) != 1 ||
+        llvm::is_contained(present, d))
+      wide.push_back(d);
+  if (present != wide)
+    return std::nullopt;
+  return std::pair(*reduction, reduction->along[0]);
+}
+
+/// Whether the input is 1 + exp(-x).
+bool isLogisticSum(const Elementwise::Input &input, Value x, unsigned rank) {
+  auto sum = madeBy<arith::AddFOp>(input, rank);
+  if (!sum)
+    return false;
+  for (unsigned i : {0u, 1u}) {
+    auto e = madeBy<math::ExpOp>(sum->inputs[i], rank);
+    if (!e || numberIn(sum->inputs[1 - i]) != 1.0)
+      continue;
+    if (auto minus = madeBy<arith::NegFOp>(e->inputs[0], rank))
+      return readWhole(minus->inputs[0], rank) == x;
+  }
+  return false;
+}
+
+} // namespace
+
+Value act::siluAt(linalg::GenericOp op) {
+  auto form = elementwiseOf(op);
+  const unsigned rank = op.getNumLoops();
+  if (!form || !isa_and_present<arith::MulFOp, arith::DivFOp>(form->scalar))
+    return {};
+  if (isa<arith::DivFOp>(form->scalar)) {
+    Value x = readWhole(form->inputs[0], rank);
+    return x && isLogisticSum(form->inputs[1], x, rank) ? x : Value();
+  }
+  for (unsigned i : {0u, 1u}) {
+    Value x = readWhole(form->inputs[i], rank);
+    auto sigmoid = madeBy<arith::DivFOp>(form->inputs[1 - i], rank);
+    if (x && sigmoid && numberIn(sigmoid->inputs[0]) == 1.0 &&
+        isLogisticSum(sigmoid->inputs[1], x, rank))
+      return x;
+  }
+  return {};
+}
+
+std::optional<SoftmaxMatch> act::softmaxAt(linalg::GenericOp op) {
+  auto form = elementwiseOf(op);
+  if (!form || !form->scalar || form->inputs.size() != 2)
+    return std::nullopt;
+  const unsigned rank = op.getNumLoops();
+  auto of = [&](unsigned numerator,
+                const Elementwise::Input &sum) -> std::optional<SoftmaxMatch> {
+    Value e = readWhole(form->inputs[numerator], rank);
+    auto row = reducedRow(sum, rank);
+    if (!e || !row || row->first.kind != ReductionForm::Sum ||
+        row->first.input != e)
+      return std::nullopt;
+    auto exponential = elementwiseOf(e.getDefiningOp());
+    if (!exponential || !isa_and_present<math::ExpOp>(exponential->scalar))
+      return std::nullopt;
+    Value x = readWhole(exponential->inputs[0], rank);
+    if (!x)
+      return std::nullopt;
+    if (auto difference = elementwiseOf(x.getDefiningOp());
+        difference && isa_and_present<arith::SubFOp>(difference->scalar)) {
+      auto most = reducedRow(difference->inputs[1], rank);
+      Value whole = readWhole(difference->inputs[0], rank);
+      if (whole && most && most->first.kind == ReductionForm::Max &&
+          most->second == row->second && most->first.input == whole)
+        return SoftmaxMatch{whole, row->second, true};
+    }
+    return SoftmaxMatch{x, row->second, false};
+  };
+  if (isa<arith::DivFOp>(form->scalar))
+    return of(0, form->inputs[1]);
+  if (!isa<arith::MulFOp>(form->scalar))
+    return std::nullopt;
+  for (unsigned i : {0u, 1u}) {
+    if (!form->inputs[1 - i].read)
+      continue;
+    Read factor = lookThrough(*form->inputs[1 - i].read);
+    auto reciprocal = elementwiseOf(factor.value.getDefiningOp());
+    if (!reciprocal || !isa_and_present<arith::DivFOp>(reciprocal->scalar) ||
+        numberOf(reciprocal->inputs[0].constant) != 1.0 ||
+        !reciprocal->inputs[1].read)
+      continue;
+    // The sum as this op would read it.
+    Elementwise::Input sum = reciprocal->inputs[1];
+    for (std::optional<unsigned> &d : sum.read->dims)
+      if (d)
+        d = factor.dims[*d];
+    if (auto match = of(i, sum))
+      return match;
+  }
+  return std::nullopt;
+}

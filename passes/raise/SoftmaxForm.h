@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Softmax and silu, in parts.
+#ifndef ACT_PASSES_RAISE_SOFTMAXFORM_H
+#define ACT_PASSES_RAISE_SOFTMAXFORM_H
+#include "passes/raise/LinalgForm.h"
+
+namespace act {
+
+/// The row that a softmax is of, and along which dimension.
+struct SoftmaxMatch {
+  mlir::Value input;
+  unsigned axis;
+  bool isSafe; ///< the maximum is subtracted
+};
+
+/// Whether a quotient, or a product with a reciprocal, is a softmax.
+std::optional<SoftmaxMatch> softmaxAt(mlir::linalg::GenericOp op);
+/// x of x * sigmoid(x) or x / (1 + exp(-x)).
+mlir::Value siluAt(mlir::linalg::GenericOp op);
+
+} // namespace act
+#endif
