@@ -214,6 +214,9 @@ std::optional<ReductionForm> act::reductionOf(Operation *op) {
     return std::nullopt;
   if (isa<arith::AddFOp>(combiner) && *start == 0)
     return ReductionForm{ReductionForm::Sum, generic.getInputs()[0], along};
+  if (isa<arith::AndIOp>(combiner) && *start != 0 &&
+      getElementTypeOrSelf(generic.getResult(0)).isInteger(1))
+    return ReductionForm{ReductionForm::All, generic.getInputs()[0], along};
   // The start is no more than any number.
   auto type = dyn_cast<FloatType>(getElementTypeOrSelf(generic.getResult(0)));
   if (isa<arith::MaximumFOp, arith::MaxNumFOp>(combiner) && type &&

@@ -35,9 +35,10 @@ struct Elementwise {
 };
 std::optional<Elementwise> elementwiseOf(mlir::Operation *op);
 
-/// A sum or a maximum of one tensor along some of its dimensions.
+/// A sum, a maximum or a conjunction of one tensor along some of its
+/// dimensions.
 struct ReductionForm {
-  enum Kind { Sum, Max } kind;
+  enum Kind { Sum, Max, All } kind;
   mlir::Value input;
   llvm::SmallVector<unsigned> along;
 };

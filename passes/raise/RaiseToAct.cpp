@@ -447,6 +447,24 @@ struct RaiseToAct : act::impl::RaiseToActPassBase<RaiseToAct> {
     return runPipeline(pm, module);
   }
 
+  /// Constants that are cast to a narrower type, which upstream folds only if
+  /// they fit.
+  static void roundConstants(func::FuncOp function) {
+    IRRewriter b(function.getContext());
+    function.walk([&](arith::TruncFOp op) {
+      FloatAttr wide;
+      auto type = dyn_cast<FloatType>(op.getType());
+      if (!type || !matchPattern(op.getIn(), m_Constant(&wide)))
+        return;
+      bool loses;
+      llvm::APFloat value = wide.getValue();
+      value.convert(type.getFloatSemantics(),
+                    llvm::APFloat::rmNearestTiesToEven, &loses);
+      b.setInsertionPoint(op);
+      b.replaceOpWithNewOp<arith::ConstantOp>(op, FloatAttr::get(type, value));
+    });
+  }
+
   LogicalResult bringToOneForm(func::FuncOp function) {
     const bool hasTosa =
         function
@@ -473,6 +491,7 @@ struct RaiseToAct : act::impl::RaiseToActPassBase<RaiseToAct> {
       b.setInsertionPoint(op);
       (void)linalg::generalizeNamedOp(b, op); // else it stays
     }
+    roundConstants(function);
     function.walk([&](arith::ConstantOp op) {
       if (auto generic = op->getParentOfType<linalg::GenericOp>())
         op->moveBefore(generic);
@@ -534,6 +553,8 @@ struct RaiseToAct : act::impl::RaiseToActPassBase<RaiseToAct> {
                     b.getF64FloatAttr(norm->eps))
                     .getResult());
       }
+      if (Value p = generic ? guardedSoftmaxAt(generic) : Value())
+        return replace(op, p);
       auto match = generic ? softmaxAt(generic) : std::nullopt;
       if (!match || !isActType(match->input.getType()))
         return;

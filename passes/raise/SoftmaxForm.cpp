@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/raise/SoftmaxForm.h"
+#include "dialects/act/Dialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace act;
@@ -52,6 +54,33 @@ bool isLogisticSum(const Elementwise::Input &input, Value x, unsigned rank) {
 }
 
 } // namespace
+
+Value act::guardedSoftmaxAt(linalg::GenericOp op) {
+  auto form = elementwiseOf(op);
+  const unsigned rank = op.getNumLoops();
+  if (!form || !isa_and_present<arith::SelectOp>(form->scalar) ||
+      numberIn(form->inputs[1]) != 0.0)
+    return {};
+  Value p = readWhole(form->inputs[2], rank);
+  auto softmax = p ? p.getDefiningOp<SoftmaxOp>() : SoftmaxOp();
+  auto row = reducedRow(form->inputs[0], rank);
+  if (!softmax || !row || row->first.kind != ReductionForm::All ||
+      row->second != softmax.getAxis())
+    return {};
+  auto equal = elementwiseOf(row->first.input.getDefiningOp());
+  auto compare =
+      equal ? dyn_cast_or_null<arith::CmpFOp>(equal->scalar) : arith::CmpFOp();
+  if (!compare || compare.getPredicate() != arith::CmpFPredicate::OEQ)
+    return {};
+  auto least = numberIn(equal->inputs[1]);
+  if (!least || !std::isinf(*least) || *least > 0)
+    return {};
+  // Perhaps compared in a wider type.
+  Elementwise::Input scores = equal->inputs[0];
+  if (auto wide = madeBy<arith::ExtFOp>(scores, rank))
+    scores = wide->inputs[0];
+  return readWhole(scores, rank) == softmax.getInput() ? p : Value();
+}
 
 Value act::siluAt(linalg::GenericOp op) {
   auto form = elementwiseOf(op);

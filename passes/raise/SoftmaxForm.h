@@ -16,6 +16,9 @@ struct SoftmaxMatch {
 
 /// Whether a quotient, or a product with a reciprocal, is a softmax.
 std::optional<SoftmaxMatch> softmaxAt(mlir::linalg::GenericOp op);
+/// The act.softmax of a choice between it and zeros, where all of a row is
+/// -inf: it gives zeros there itself.
+mlir::Value guardedSoftmaxAt(mlir::linalg::GenericOp op);
 /// x of x * sigmoid(x) or x / (1 + exp(-x)).
 mlir::Value siluAt(mlir::linalg::GenericOp op);
 

@@ -233,8 +233,8 @@ def llama(tokens, table, n1, wq, wk, wv, wo, n2, gate, up, down, n3):
     return rms_norm(x, n3) @ table.T
 
 
-def jax(name):
-    return (pathlib.Path(__file__).parent / f"Inputs/{name}.stablehlo").read_text()
+def written(name):
+    return (pathlib.Path(__file__).parent / "Inputs" / name).read_text()
 
 
 FUSED = {"reshape", "transpose", "attention"}
@@ -256,15 +256,17 @@ PROGRAMS = {
 }
 
 
-# Of JAX: what is left beside act ops is named.
-JAX = {
-    "attention": (attention, [(2, 4, 16, 8)] * 3, {"transpose", "attention"}, []),
-    "causal": (causal, [(2, 4, 16, 8)] * 3, {"transpose", "attention", "reshape", "constant", "expand"},
+# Of JAX and torch-mlir: what is left beside act ops is named.
+WRITTEN = {
+    "sdpa.linalg": (lambda q, k, v: attention(q, k, v, 8**-0.5), [(2, 4, 16, 8)] * 3, FUSED | {"scale"}, []),
+    "sdpa.tosa": (lambda q, k, v: attention(q, k, v, 8**-0.5), [(2, 4, 16, 8)] * 3, FUSED | {"scale"}, []),
+    "attention.stablehlo": (attention, [(2, 4, 16, 8)] * 3, {"transpose", "attention"}, []),
+    "causal.stablehlo": (causal, [(2, 4, 16, 8)] * 3, {"transpose", "attention", "reshape", "constant", "expand"},
                ["arith.cmpi"]),
-    "mlp": (lambda x, v, b, w: silu(np.tanh(x @ v + b)) @ w, [(3, 5, 8), (8, 16), (16,), (16, 4)],
+    "mlp.stablehlo": (lambda x, v, b, w: silu(np.tanh(x @ v + b)) @ w, [(3, 5, 8), (8, 16), (16,), (16, 4)],
             {"reshape", "matmul", "add", "tanh", "silu"}, []),
-    "layer_norm": (layer_norm, [(4, 8), (8,), (8,)], {"layer_norm"}, []),
-    "llama": (llama, ["tokens", (50, 32), (32,), (32, 32), (32, 16), (32, 16), (32, 32), (32,), (32, 64), (32, 64),
+    "layer_norm.stablehlo": (layer_norm, [(4, 8), (8,), (8,)], {"layer_norm"}, []),
+    "llama.stablehlo": (llama, ["tokens", (50, 32), (32,), (32, 32), (32, 16), (32, 16), (32, 32), (32,), (32, 64), (32, 64),
                       (64, 32), (32,)],
               {"embedding", "rms_norm", "matmul", "attention", "silu", "mul", "add", "sub", "reshape", "transpose",
                "expand", "constant", "split", "concat", "div"}, ["arith.cmpi"] * 2 + ["math.cos", "math.sin"] + [""] * 4),
@@ -301,10 +303,10 @@ def main():
                             f"--emit=file={folder / 'plain.act'} mode=infer"], check=True, capture_output=True)
             run(runtime.load(str(folder / "plain.act")), inputs, expected, f"{name}, as it is")
             plain += 1
-    for name, (expected, shapes, ops, left) in JAX.items():
+    for name, (expected, shapes, ops, left) in WRITTEN.items():
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
-            (folder / "a.mlir").write_text(jax(name))
+            (folder / "a.mlir").write_text(written(name))
             subprocess.run([act_opt, folder / "a.mlir", "--allow-unregistered-dialect", "--raise-to-act",
                             "--fuse-attention", "-o", folder / "b.mlir",
                             f"--emit=file={folder / 'a.act'} mode=infer"], check=True, capture_output=True)
@@ -315,7 +317,7 @@ def main():
             inputs = {str(i): random.integers(0, 50, (2, 16)).astype(np.int32) if s == "tokens" else
                       random.standard_normal(s).astype(np.float32) for i, s in enumerate(shapes)}
             run(runtime.load(str(folder / "a.act")), inputs, expected, name)
-    print(f"{len(JAX)} modules of JAX,")
+    print(f"{len(WRITTEN)} modules of JAX and torch-mlir,")
     print(f"{len(PROGRAMS)} programs raised, {plain} of them computed as they are, too")
 
 
