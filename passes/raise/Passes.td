@@ -20,7 +20,7 @@ def RaiseToActPass : Pass<"raise-to-act", "::mlir::ModuleOp"> {
     - Softmax, as an op or in parts, with the maximum subtracted or without, and with
       a division or a reciprocal: `act.softmax`.
     - Norms along the last dimension, in parts: `act.rms_norm`, `act.layer_norm`.
-    - x * sigmoid(x): `act.silu`. StableHLO's gather of a table's rows:
+    - x * sigmoid(x): `act.silu`; with the error function: `act.gelu`. StableHLO's gather of a table's rows:
       `act.embedding`.
     - Sums, differences, products, quotients, tanh, casts, choices; sums along
       dimensions; parts and concatenations along the last dimension; transposes,

@@ -553,6 +553,9 @@ struct RaiseToAct : act::impl::RaiseToActPassBase<RaiseToAct> {
                     b.getF64FloatAttr(norm->eps))
                     .getResult());
       }
+      if (Value x = generic ? geluAt(generic) : Value();
+          x && isActType(x.getType()))
+        return replace(op, GeluOp::create(b, op->getLoc(), x.getType(), x));
       if (Value p = generic ? guardedSoftmaxAt(generic) : Value())
         return replace(op, p);
       auto match = generic ? softmaxAt(generic) : std::nullopt;

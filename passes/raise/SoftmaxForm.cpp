@@ -38,6 +38,50 @@ reducedRow(const Elementwise::Input &input, unsigned rank) {
   return std::pair(*reduction, reduction->along[0]);
 }
 
+/// The factors of a product of whole blocks, and the numbers among them as one.
+void factorsOf(const Elementwise::Input &input, unsigned rank, double &number,
+               SmallVector<Value> &factors) {
+  if (auto n = numberIn(input)) {
+    number *= *n;
+    return;
+  }
+  if (auto product = madeBy<arith::MulFOp>(input, rank)) {
+    for (auto &factor : product->inputs)
+      factorsOf(factor, rank, number, factors);
+    return;
+  }
+  factors.push_back(readWhole(input, rank));
+}
+
+bool isNear(double x, double y) { return std::abs(x - y) < 1e-6; }
+
+/// x, if the block is 1 + erf(x / sqrt(2)).
+Value underErf(Value block, unsigned rank) {
+  auto sum = elementwiseOf(block.getDefiningOp());
+  if (!sum || !isa_and_present<arith::AddFOp>(sum->scalar))
+    return {};
+  for (unsigned i : {0u, 1u}) {
+    auto erf = madeBy<math::ErfOp>(sum->inputs[i], rank);
+    if (!erf || numberIn(sum->inputs[1 - i]) != 1.0)
+      continue;
+    Value scaled = readWhole(erf->inputs[0], rank);
+    auto form = scaled ? elementwiseOf(scaled.getDefiningOp()) : std::nullopt;
+    if (!form || !form->scalar || form->inputs.size() != 2)
+      return {};
+    if (isa<arith::DivFOp>(form->scalar)) {
+      auto by = numberIn(form->inputs[1]);
+      return by && isNear(*by, std::sqrt(2.0))
+                 ? readWhole(form->inputs[0], rank)
+                 : Value();
+    }
+    for (unsigned k : {0u, 1u})
+      if (auto by = numberIn(form->inputs[k]);
+          by && isa<arith::MulFOp>(form->scalar) && isNear(*by, std::sqrt(0.5)))
+        return readWhole(form->inputs[1 - k], rank);
+  }
+  return {};
+}
+
 /// Whether the input is 1 + exp(-x).
 bool isLogisticSum(const Elementwise::Input &input, Value x, unsigned rank) {
   auto sum = madeBy<arith::AddFOp>(input, rank);
@@ -80,6 +124,23 @@ Value act::guardedSoftmaxAt(linalg::GenericOp op) {
   if (auto wide = madeBy<arith::ExtFOp>(scores, rank))
     scores = wide->inputs[0];
   return readWhole(scores, rank) == softmax.getInput() ? p : Value();
+}
+
+Value act::geluAt(linalg::GenericOp op) {
+  auto form = elementwiseOf(op);
+  const unsigned rank = op.getNumLoops();
+  if (!form || !isa_and_present<arith::MulFOp>(form->scalar))
+    return {};
+  double number = 1;
+  SmallVector<Value> factors;
+  for (auto &input : form->inputs)
+    factorsOf(input, rank, number, factors);
+  if (factors.size() != 2 || !factors[0] || !factors[1] || !isNear(number, 0.5))
+    return {};
+  for (unsigned i : {0u, 1u})
+    if (underErf(factors[1 - i], rank) == factors[i])
+      return factors[i];
+  return {};
 }
 
 Value act::siluAt(linalg::GenericOp op) {

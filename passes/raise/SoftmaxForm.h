@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Softmax and silu, in parts.
+// Softmax and activations, in parts.
 #ifndef ACT_PASSES_RAISE_SOFTMAXFORM_H
 #define ACT_PASSES_RAISE_SOFTMAXFORM_H
 #include "passes/raise/LinalgForm.h"
@@ -21,6 +21,8 @@ std::optional<SoftmaxMatch> softmaxAt(mlir::linalg::GenericOp op);
 mlir::Value guardedSoftmaxAt(mlir::linalg::GenericOp op);
 /// x of x * sigmoid(x) or x / (1 + exp(-x)).
 mlir::Value siluAt(mlir::linalg::GenericOp op);
+/// x of 0.5 * x * (1 + erf(x / sqrt(2))), in any order.
+mlir::Value geluAt(mlir::linalg::GenericOp op);
 
 } // namespace act
 #endif

@@ -51,3 +51,24 @@ func.func @already(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %0 = act.softmax %x axis 1 : tensor<4x8xf32>
   return %0 : tensor<4x8xf32>
 }
+
+// The gelu of torch-mlir.
+// CHECK-LABEL: @gelu
+// CHECK-NEXT: act.gelu %arg0
+// CHECK-NEXT: return
+func.func @gelu(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %half = arith.constant 5.000000e-01 : f32
+  %one = arith.constant 1.000000e+00 : f32
+  %root = arith.constant 1.41421354 : f32
+  %e = tensor.empty() : tensor<4x8xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %1 = arith.divf %in, %root : f32
+    %2 = math.erf %1 : f32
+    %3 = arith.addf %2, %one : f32
+    %4 = arith.mulf %3, %half : f32
+    %5 = arith.mulf %in, %4 : f32
+    linalg.yield %5 : f32
+  } -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}
