@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Handles, contexts and their diagnostics.
-#include "act/Handles/HandleTable.h"
+#include "act/CInterface/HandleTable.h"
 #include "compiler/capi/Objects.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -115,6 +115,12 @@ actc_status capi::call(Context &context,
     return fail(status, listener.firstError.empty() ? "failed without a message"
                                                     : listener.firstError);
   return status;
+}
+
+const char *actc_last_error(void) { return lastError(); }
+
+uint32_t actc_version(void) {
+  return ACTC_VERSION_MAJOR << 16 | ACTC_VERSION_MINOR;
 }
 
 actc_status actc_context_create(actc_context *context) {

@@ -3,6 +3,7 @@
 // What the handles stand for, and a call on them.
 #ifndef ACT_COMPILER_CAPI_OBJECTS_H
 #define ACT_COMPILER_CAPI_OBJECTS_H
+#include "act/File/NamedBytes.h"
 #include "compiler/capi/Errors.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -11,7 +12,6 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include <memory>
 #include <mutex>
-#include <utility>
 #include <vector>
 
 namespace act::capi {
@@ -36,7 +36,7 @@ struct Module {
 };
 
 struct Output {
-  std::vector<std::pair<std::string, std::string>> files; ///< name, bytes
+  std::vector<NamedBytes> files;
 };
 
 enum class Kind { Context, Module, Output };

@@ -141,67 +141,42 @@ static Result<Distributed> dealtAs(const Distributed &accumulator, unsigned dim,
                           std::move(lanes), std::move(warps));
 }
 
-Result<Distributed> mmaOperandA(std::vector<int64_t> shape,
-                                const Distributed &accumulator,
-                                int64_t elementBits) {
+/// A has its depth along the columns and m along the rows, B the other way
+/// round.
+static Result<Distributed> operand(std::vector<int64_t> shape,
+                                   const Distributed &accumulator,
+                                   int64_t elementBits, bool isA) {
   if (Status s = checkBlock(shape, 1, 1); !s)
     return s.error();
-  if (Status s = checkDepth(shape[1], elementBits); !s)
+  const unsigned along = isA ? 1 : 0, across = isA ? 0 : 1;
+  if (Status s = checkDepth(shape[along], elementBits); !s)
     return s.error();
-  const int64_t depth = mmaDepth(elementBits, shape[1]);
-  auto fragments = Tower({16, shape[1]})
-                       .registers(1, packed(elementBits))
-                       .lanes(1, 4)
-                       .lanes(0, 8)
-                       .registers(0, 2)
-                       .registers(1, halves(elementBits, depth))
-                       .registers(1, shape[1] / depth)
+  const int64_t depth = mmaDepth(elementBits, shape[along]);
+  std::vector<int64_t> fragment = shape;
+  fragment[across] = isA ? 16 : 8;
+  Tower tower(fragment);
+  tower.registers(along, packed(elementBits)).lanes(along, 4).lanes(across, 8);
+  if (isA)
+    tower.registers(across, 2);
+  auto fragments = tower.registers(along, halves(elementBits, depth))
+                       .registers(along, shape[along] / depth)
                        .get();
   if (!fragments)
     return fragments.error();
-  return dealtAs(accumulator, 0, 16, shape, fragments->registers(),
-                 fragments->lanes());
+  return dealtAs(accumulator, across, fragment[across], std::move(shape),
+                 fragments->registers(), fragments->lanes());
+}
+
+Result<Distributed> mmaOperandA(std::vector<int64_t> shape,
+                                const Distributed &accumulator,
+                                int64_t elementBits) {
+  return operand(std::move(shape), accumulator, elementBits, /*isA=*/true);
 }
 
 Result<Distributed> mmaOperandB(std::vector<int64_t> shape,
                                 const Distributed &accumulator,
                                 int64_t elementBits) {
-  if (Status s = checkBlock(shape, 1, 1); !s)
-    return s.error();
-  if (Status s = checkDepth(shape[0], elementBits); !s)
-    return s.error();
-  const int64_t depth = mmaDepth(elementBits, shape[0]);
-  auto fragments = Tower({shape[0], 8})
-                       .registers(0, packed(elementBits))
-                       .lanes(0, 4)
-                       .lanes(1, 8)
-                       .registers(0, halves(elementBits, depth))
-                       .registers(0, shape[0] / depth)
-                       .get();
-  if (!fragments)
-    return fragments.error();
-  return dealtAs(accumulator, 1, 8, shape, fragments->registers(),
-                 fragments->lanes());
-}
-
-Result<Distributed> mmaOperandA(std::vector<int64_t> shape, int64_t warpsM,
-                                int64_t warpsN, int64_t elementBits) {
-  if (Status s = checkBlock(shape, warpsM, warpsN); !s)
-    return s.error();
-  auto accumulator = mmaAccumulator({shape[0], 8 * warpsN}, warpsM, warpsN);
-  if (!accumulator)
-    return accumulator.error();
-  return mmaOperandA(std::move(shape), *accumulator, elementBits);
-}
-
-Result<Distributed> mmaOperandB(std::vector<int64_t> shape, int64_t warpsM,
-                                int64_t warpsN, int64_t elementBits) {
-  if (Status s = checkBlock(shape, warpsM, warpsN); !s)
-    return s.error();
-  auto accumulator = mmaAccumulator({16 * warpsM, shape[1]}, warpsM, warpsN);
-  if (!accumulator)
-    return accumulator.error();
-  return mmaOperandB(std::move(shape), *accumulator, elementBits);
+  return operand(std::move(shape), accumulator, elementBits, /*isA=*/false);
 }
 
 } // namespace act::layout

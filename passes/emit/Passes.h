@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #ifndef ACT_PASSES_EMIT_PASSES_H
 #define ACT_PASSES_EMIT_PASSES_H
+#include "act/File/NamedBytes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
-#include <string>
-#include <utility>
 #include <vector>
 
 namespace act {
@@ -16,8 +15,6 @@ namespace act {
 /// As --emit, but the artifact goes to `*out`: options do not name a file.
 std::unique_ptr<mlir::Pass> createEmitPass(std::vector<uint8_t> *out);
 
-/// The name and bytes of a file.
-using NamedBytes = std::pair<std::string, std::string>;
 /// As --emit-ptx, but the files go to `*out`: options do not name a folder.
 std::unique_ptr<mlir::Pass> createEmitPtxPass(std::vector<NamedBytes> *out);
 } // namespace act

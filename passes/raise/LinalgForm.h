@@ -9,6 +9,10 @@
 
 namespace act {
 
+inline mlir::RankedTensorType typeOf(mlir::Value tensor) {
+  return mlir::cast<mlir::RankedTensorType>(tensor.getType());
+}
+
 /// A tensor as an op reads it. Its dimension i is dimension dims[i] of the op's
 /// iterations. Without one, it has size 1.
 struct Read {

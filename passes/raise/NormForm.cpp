@@ -13,8 +13,6 @@ using namespace act;
 
 namespace {
 
-RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 /// What makes a row.
 struct Row {
   Read read; ///< dims are of the norm's iterations

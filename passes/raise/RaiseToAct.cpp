@@ -37,8 +37,6 @@ using namespace act;
 
 namespace {
 
-RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 /// Whether act has tensors of this type, and no letters would be needed.
 bool isActType(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
@@ -346,8 +344,7 @@ Value raised(Operation *op, Maker &make) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return act::ConstantOp::create(make.b, make.loc, type,
                                    cast<ElementsAttr>(constant.getValue()));
-  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::ReshapeOp>(
-          op))
+  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
     return make.reshaped(op->getOperand(0), type.getShape());
   if (auto concat = dyn_cast<tensor::ConcatOp>(op))
     return int64_t(concat.getDim()) == type.getRank() - 1
@@ -374,6 +371,57 @@ Value raised(Operation *op, Maker &make) {
     return make.reshaped(v, type.getShape());
   }
   return {};
+}
+
+Value layerNorm(Operation *op, Maker &make) {
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  auto match = generic ? layerNormAt(generic) : std::nullopt;
+  if (!match || !isActType(match->input.getType()))
+    return {};
+  const unsigned last = generic.getNumLoops() - 1;
+  return LayerNormOp::create(make.b, make.loc, match->input.getType(), Type(),
+                             Type(), match->input,
+                             make.inOrder(match->weight, last),
+                             make.inOrder(match->bias, last),
+                             make.b.getF64FloatAttr(match->eps))
+      .getResult();
+}
+
+/// What is made of several ops, at the last of them. A softmax that is one op
+/// is here, too, as others are made of it.
+Value composed(Operation *op, Maker &make) {
+  if (auto softmax = dyn_cast<linalg::SoftmaxOp>(op))
+    return softmax.hasPureTensorSemantics() &&
+                   isActType(softmax.getResult()[0].getType())
+               ? act::SoftmaxOp::create(
+                     make.b, make.loc, softmax.getInput().getType(),
+                     softmax.getInput(), softmax.getDimension())
+                     .getResult()
+               : Value();
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  if (!generic || op->getNumResults() != 1 ||
+      !isActType(op->getResult(0).getType()))
+    return {};
+  if (Value x = siluAt(generic))
+    return SiluOp::create(make.b, make.loc, x.getType(), x);
+  if (Value x = geluAt(generic))
+    return GeluOp::create(make.b, make.loc, x.getType(), x);
+  if (auto norm = rmsNormAt(generic))
+    return RmsNormOp::create(
+               make.b, make.loc, norm->input.getType(), Type(), norm->input,
+               make.inOrder(norm->weight, generic.getNumLoops() - 1),
+               make.b.getF64FloatAttr(norm->eps))
+        .getResult();
+  if (Value p = guardedSoftmaxAt(generic))
+    return p;
+  auto match = softmaxAt(generic);
+  if (!match)
+    return {};
+  if (!match->isSafe)
+    op->emitRemark("raise-to-act: the softmax did not subtract the maximum of "
+                   "its rows; act.softmax does");
+  return act::SoftmaxOp::create(make.b, make.loc, match->input.getType(),
+                                match->input, int64_t(match->axis));
 }
 
 /// Removes what nobody reads any more, readers first.
@@ -508,106 +556,46 @@ struct RaiseToAct : act::impl::RaiseToActPassBase<RaiseToAct> {
   LogicalResult raise(func::FuncOp function, const Counts &before) {
     if (failed(bringToOneForm(function)))
       return failure();
-    auto replace = [](Operation *op, Value v) {
-      op->getResult(0).replaceAllUsesWith(v);
-    };
-    OpBuilder b(function.getContext());
     // A layer norm has an RMS norm in it.
-    function.walk([&](linalg::GenericOp op) {
-      auto match =
-          op->getParentOp() == function ? layerNormAt(op) : std::nullopt;
-      if (!match || !isActType(op.getResult(0).getType()))
-        return;
-      b.setInsertionPoint(op);
-      Maker make{b, op.getLoc()};
-      const unsigned last = op.getNumLoops() - 1;
-      replace(op, LayerNormOp::create(b, op.getLoc(), match->input.getType(),
-                                      Type(), Type(), match->input,
-                                      make.inOrder(match->weight, last),
-                                      make.inOrder(match->bias, last),
-                                      b.getF64FloatAttr(match->eps))
-                      .getResult());
-    });
-    eraseUnread(function);
-    function.walk([&](Operation *op) {
-      if (op->getParentOp() != function)
-        return;
-      b.setInsertionPoint(op);
-      if (auto softmax = dyn_cast<linalg::SoftmaxOp>(op);
-          softmax && softmax.hasPureTensorSemantics() &&
-          isActType(softmax.getResult()[0].getType()))
-        return replace(op, act::SoftmaxOp::create(
-                               b, op->getLoc(), softmax.getInput().getType(),
-                               softmax.getInput(), softmax.getDimension()));
-      auto generic = dyn_cast<linalg::GenericOp>(op);
-      if (Value x = generic ? siluAt(generic) : Value();
-          x && isActType(x.getType()))
-        return replace(op, SiluOp::create(b, op->getLoc(), x.getType(), x));
-      if (auto norm = generic ? rmsNormAt(generic) : std::nullopt;
-          norm && isActType(norm->input.getType())) {
-        Maker make{b, op->getLoc()};
-        return replace(
-            op, RmsNormOp::create(
-                    b, op->getLoc(), norm->input.getType(), Type(), norm->input,
-                    make.inOrder(norm->weight, generic.getNumLoops() - 1),
-                    b.getF64FloatAttr(norm->eps))
-                    .getResult());
-      }
-      if (Value x = generic ? geluAt(generic) : Value();
-          x && isActType(x.getType()))
-        return replace(op, GeluOp::create(b, op->getLoc(), x.getType(), x));
-      if (Value p = generic ? guardedSoftmaxAt(generic) : Value())
-        return replace(op, p);
-      auto match = generic ? softmaxAt(generic) : std::nullopt;
-      if (!match || !isActType(match->input.getType()))
-        return;
-      replace(op,
-              act::SoftmaxOp::create(b, op->getLoc(), match->input.getType(),
-                                     match->input, int64_t(match->axis)));
-      if (!match->isSafe)
-        op->emitRemark("raise-to-act: the softmax did not subtract the maximum "
-                       "of its rows; act.softmax does");
-    });
-    eraseUnread(function);
+    replaceEach(function, layerNorm);
+    replaceEach(function, composed);
     // Broadcasts, transposes and reshapes last: most are part of what reads
-    // them.
-    raiseEach(function, [](Operation *op) {
+    // them. Constants then are those that act ops read.
+    replaceEach(function, [](Operation *op, Maker &make) {
       auto form = elementwiseOf(op);
-      return isa<linalg::LinalgOp>(op) && !(form && !form->scalar);
+      return isa<linalg::LinalgOp>(op) && !(form && !form->scalar)
+                 ? raised(op, make)
+                 : Value();
     });
-    raiseEach(function, [](Operation *) { return true; });
-    // What is left of constants, now that it is known who reads them.
-    function.walk([&](arith::ConstantOp op) {
-      Maker make{b, op.getLoc()};
-      b.setInsertionPoint(op);
+    replaceEach(function, [](Operation *op, Maker &make) {
+      return isa<arith::ConstantOp>(op) ? Value() : raised(op, make);
+    });
+    replaceEach(function, [](Operation *op, Maker &make) {
       const bool isForAct =
-          isa<RankedTensorType>(op.getType()) &&
+          isa<arith::ConstantOp>(op) &&
+          isa<RankedTensorType>(op->getResult(0).getType()) &&
           llvm::any_of(op->getUsers(), [](Operation *user) {
             return isa_and_present<ActDialect>(user->getDialect());
           });
-      if (Value v = isForAct ? raised(op, make) : Value())
-        op.getResult().replaceAllUsesWith(v);
+      return isForAct ? raised(op, make) : Value();
     });
-    eraseUnread(function);
     if (failed(putTogether(function)))
       return failure();
     return report(function, before);
   }
 
-  /// Raises the ops that are act ops by themselves, of those that `are`.
-  static void raiseEach(func::FuncOp function,
-                        function_ref<bool(Operation *)> are) {
+  /// Replaces the function's ops by the values that `made` has for them, in
+  /// order, and removes what nobody reads any more.
+  static void replaceEach(func::FuncOp function,
+                          function_ref<Value(Operation *, Maker &)> made) {
     OpBuilder b(function.getContext());
-    function.walk([&](Operation *op) {
-      if (op->getParentOp() != function || !are(op) ||
-          !isa<linalg::LinalgOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp,
-               tensor::ReshapeOp, tensor::ConcatOp, tensor::ExtractSliceOp>(op))
-        return;
-      Maker make{b, op->getLoc()};
-      b.setInsertionPoint(op);
-      if (Value v = raised(op, make))
-        op->getResult(0).replaceAllUsesWith(v);
-    });
+    for (Operation &op :
+         llvm::make_early_inc_range(function.getBody().getOps())) {
+      Maker make{b, op.getLoc()};
+      b.setInsertionPoint(&op);
+      if (Value v = made(&op, make))
+        op.getResult(0).replaceAllUsesWith(v);
+    }
     eraseUnread(function);
   }
 

@@ -10,8 +10,6 @@ using namespace act;
 
 namespace {
 
-RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 /// The sum or maximum that an op reads along all but one dimension, behind
 /// broadcasts.
 std::optional<std::pair<ReductionForm, unsigned>>

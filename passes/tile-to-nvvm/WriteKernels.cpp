@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace act;
 using namespace act::tile;
 
-FailureOr<std::vector<std::pair<std::string, std::string>>>
+FailureOr<std::vector<NamedBytes>>
 tile::filesOf(MutableArrayRef<CompiledKernel> kernels, StringRef assembleFor,
               const PtxCache &cache, Location loc) {
   // Assemble first: that may change the PTX.
@@ -24,7 +24,7 @@ tile::filesOf(MutableArrayRef<CompiledKernel> kernels, StringRef assembleFor,
         return failure();
       cubins.push_back(std::move(*assembled));
     }
-  std::vector<std::pair<std::string, std::string>> files;
+  std::vector<NamedBytes> files;
   for (auto [i, k] : llvm::enumerate(kernels)) {
     files.push_back({k.name + ".ptx", k.ptx});
     if (!cubins.empty())
@@ -35,10 +35,8 @@ tile::filesOf(MutableArrayRef<CompiledKernel> kernels, StringRef assembleFor,
   return files;
 }
 
-LogicalResult
-tile::writeKernels(StringRef dir,
-                   ArrayRef<std::pair<std::string, std::string>> files,
-                   Location loc) {
+LogicalResult tile::writeKernels(StringRef dir, ArrayRef<NamedBytes> files,
+                                 Location loc) {
   if (std::error_code code = llvm::sys::fs::create_directories(dir))
     return emitError(loc) << "cannot make the folder '" << dir
                           << "': " << code.message();

@@ -5,20 +5,20 @@
 // files.
 #ifndef ACT_PASSES_TILETONVVM_WRITEKERNELS_H
 #define ACT_PASSES_TILETONVVM_WRITEKERNELS_H
+#include "act/File/NamedBytes.h"
 #include "passes/tile-to-nvvm/CompileKernels.h"
 #include "passes/tile-to-nvvm/PtxCache.h"
 
 namespace act::tile {
 /// Names and bytes. `assembleFor` is the target for cubins, or empty for none.
 /// Cubins are kept in `cache`, and the PTX is the one that they were made from.
-mlir::FailureOr<std::vector<std::pair<std::string, std::string>>>
+mlir::FailureOr<std::vector<NamedBytes>>
 filesOf(llvm::MutableArrayRef<CompiledKernel> kernels,
         llvm::StringRef assembleFor, const PtxCache &cache, mlir::Location loc);
 
 /// Writes them to a folder, in their order.
-mlir::LogicalResult
-writeKernels(llvm::StringRef dir,
-             llvm::ArrayRef<std::pair<std::string, std::string>> files,
-             mlir::Location loc);
+mlir::LogicalResult writeKernels(llvm::StringRef dir,
+                                 llvm::ArrayRef<NamedBytes> files,
+                                 mlir::Location loc);
 } // namespace act::tile
 #endif

@@ -2,16 +2,18 @@
 #ifndef ACT_RUNTIME_CAPI_ERRORS_H
 #define ACT_RUNTIME_CAPI_ERRORS_H
 #include "act-c/Runtime.h"
+#include "act/CInterface/LastError.h"
 #include "act/Result.h"
 #include <algorithm>
 #include <cstring>
-#include <exception>
-#include <new>
 
 namespace act::runtime {
 
 /// Records the message for actrt_last_error and returns the code.
-actrt_status fail(actrt_status code, const std::string &message);
+inline actrt_status fail(actrt_status code, const std::string &message) {
+  recordError(message);
+  return code;
+}
 inline actrt_status invalid(const std::string &message) {
   return fail(ACTRT_INVALID_ARGUMENT, message);
 }
@@ -19,16 +21,8 @@ inline actrt_status finish(const Status &status) {
   return status ? ACTRT_SUCCESS : fail(ACTRT_FAILED, status.error().str());
 }
 
-/// Standard containers throw when memory runs out; no exception may leave a C
-/// call.
 template <typename Body> actrt_status guarded(Body body) {
-  try {
-    return body();
-  } catch (const std::bad_alloc &) {
-    return fail(ACTRT_FAILED, "out of memory");
-  } catch (const std::exception &e) {
-    return fail(ACTRT_FAILED, e.what());
-  }
+  return act::guarded(ACTRT_FAILED, body);
 }
 
 /// Copies as much of `full` as fits the caller's struct. The first field,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/capi/HandleTable.h"
-#include "act/Handles/HandleTable.h"
+#include "act/CInterface/HandleTable.h"
 
 using namespace act::runtime;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The runtime's handles (act/Handles/HandleTable.h), and their objects.
+// The runtime's handles (act/CInterface/HandleTable.h), and their objects.
 #ifndef ACT_RUNTIME_CAPI_HANDLETABLE_H
 #define ACT_RUNTIME_CAPI_HANDLETABLE_H
 #include "runtime/capi/Errors.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "act/Layout/Blocked.h"
-#include "act/Layout/Mma.h"
+#include "test/lib/MmaOperands.h"
 #include <gtest/gtest.h>
 #include <map>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "act/Layout/Blocked.h"
 #include "act/Layout/Ldmatrix.h"
-#include "act/Layout/Mma.h"
 #include "act/Layout/Shared.h"
+#include "test/lib/MmaOperands.h"
 #include <gtest/gtest.h>
 
 using namespace act;

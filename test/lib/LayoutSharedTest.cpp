@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "act/Layout/Blocked.h"
-#include "act/Layout/Mma.h"
 #include "act/Layout/Shared.h"
+#include "test/lib/MmaOperands.h"
 #include <gtest/gtest.h>
 #include <map>
 #include <random>

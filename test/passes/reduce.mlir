@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // act-reduce keeps what the script asks for: here a module whose forward has a
 // softmax. All else goes.
-// UNSUPPORTED: system-windows
 // RUN: act-reduce %s --reduction-tree="traversal-mode=0 test=%S/Inputs/has-softmax.sh" | FileCheck %s
 // CHECK-LABEL: func.func @forward
 // CHECK: act.softmax

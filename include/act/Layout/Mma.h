@@ -77,13 +77,6 @@ Result<Distributed> mmaOperandA(std::vector<int64_t> shape,
 Result<Distributed> mmaOperandB(std::vector<int64_t> shape,
                                 const Distributed &accumulator,
                                 int64_t elementBits);
-/// Those of mmaAccumulator. shape is {M, K}; M a multiple of 16 warpsM, K has
-/// an mmaDepth.
-Result<Distributed> mmaOperandA(std::vector<int64_t> shape, int64_t warpsM,
-                                int64_t warpsN, int64_t elementBits);
-/// shape is {K, N}; N a multiple of 8 warpsN, K has an mmaDepth.
-Result<Distributed> mmaOperandB(std::vector<int64_t> shape, int64_t warpsM,
-                                int64_t warpsN, int64_t elementBits);
 
 } // namespace act::layout
 #endif

@@ -7,8 +7,8 @@
 // and a slot stores its generation, so a released or invalid handle, or one of
 // another kind, is detected. Lookup returns shared ownership: a release in one
 // thread leaves the object alive for a thread that is using it.
-#ifndef ACT_HANDLES_HANDLETABLE_H
-#define ACT_HANDLES_HANDLETABLE_H
+#ifndef ACT_CINTERFACE_HANDLETABLE_H
+#define ACT_CINTERFACE_HANDLETABLE_H
 #include "act/Result.h"
 #include <cstdint>
 #include <memory>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Slots and generations of handles (HandleTable.h).
-#include "act/Handles/HandleTable.h"
+#include "act/CInterface/HandleTable.h"
 #include <mutex>
 
 using namespace act;
