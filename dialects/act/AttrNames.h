@@ -12,6 +12,16 @@ namespace act {
 /// binds.
 inline constexpr llvm::StringLiteral nameAttr = "act.name";
 
+/// On @forward and @grad, a unit: the module is a differentiable function. Its
+/// backward takes a gradient for each result that has one.
+inline constexpr llvm::StringLiteral differentiableAttr = "act.differentiable";
+/// On an argument of a differentiable function, a unit: backward returns its
+/// gradient.
+inline constexpr llvm::StringLiteral requiresGradAttr = "act.requires_grad";
+/// On a result of an entry, a string: the argument whose new value it is. The
+/// caller writes it there.
+inline constexpr llvm::StringLiteral updatesAttr = "act.updates";
+
 /// On an op, a unit: it runs again in backward.
 inline constexpr llvm::StringLiteral recomputeAttr = "act.recompute";
 

@@ -65,7 +65,7 @@ extern "C" {
 #endif
 
 #define ACTRT_VERSION_MAJOR 0
-#define ACTRT_VERSION_MINOR 3
+#define ACTRT_VERSION_MINOR 4
 /* major << 16 | minor */
 ACTRT_API uint32_t actrt_version(void);
 
@@ -210,7 +210,11 @@ enum {
   ACTRT_TIME = 8,
   /* Steps only, since 0.3: load a step even if it needs more memory than the
    * device has free, which is otherwise an error. */
-  ACTRT_ANY_MEMORY = 16
+  ACTRT_ANY_MEMORY = 16,
+  /* Steps only, since 0.4: parameters and states are the caller's memory.
+   * Nothing is allocated for them; each that a function uses is bound before it
+   * runs (actrt_step_bind). Their values are set and read in that memory. */
+  ACTRT_BIND_TENSORS = 32
 };
 
 /* host: an ELF shared object (ACTRT_ALLOW_NATIVE). sim: PTX text, or a fat
@@ -330,7 +334,7 @@ typedef struct actrt_type {
 typedef ACTRT_ENUM(actrt_entity){
     ACTRT_PARAMETER = 0, ACTRT_STATE = 1, /* optimizer states and gradients */
     ACTRT_SCALAR = 2,                     /* lr, step, seed */
-    ACTRT_FUNCTION = 3,                   /* step, eval, forward */
+    ACTRT_FUNCTION = 3,                   /* step, eval, forward, grad */
     ACTRT_INPUT = 4,                      /* of a function */
     ACTRT_OUTPUT = 5} actrt_entity;
 
@@ -347,6 +351,10 @@ typedef struct actrt_entity_info {
   uint32_t frozen;       /* parameters */
   actrt_role role;       /* states */
   const char *parameter; /* states: the parameter's name, else null */
+  /* Since 0.4: */
+  uint32_t backward;   /* inputs, outputs: 1 if first used in backward */
+  const char *updates; /* outputs: the input whose new value it is, else null;
+                          the caller writes it there */
 } actrt_entity_info;
 
 typedef struct actrt_step_info {
@@ -422,12 +430,26 @@ ACTRT_API actrt_status actrt_step_set_i64(actrt_step step, const char *scalar,
 
 /* Binds host memory to an input (ACTRT_INPUT) or output (ACTRT_OUTPUT) of a
  * function. The memory must stay valid until the port is bound again or the
- * step is released. Type and shape must be the port's. */
+ * step is released. Type and shape must be the port's. With ACTRT_BIND_TENSORS
+ * also to a parameter or a state; `function` is then null. */
 ACTRT_API actrt_status actrt_step_bind(actrt_step step, const char *function,
                                        actrt_entity entity, const char *port,
                                        void *memory, const actrt_type *type);
 /* Runs the function to its end. All ports must be bound and all scalars set. */
 ACTRT_API actrt_status actrt_step_run(actrt_step step, const char *function);
+
+typedef ACTRT_ENUM(actrt_part){ACTRT_WHOLE = 0, ACTRT_FORWARD = 1,
+                               ACTRT_BACKWARD = 2} actrt_part;
+/* Since 0.4. Runs one part of "grad", the function of an artifact compiled with
+ * mode=function: ACTRT_FORWARD computes its results; ACTRT_BACKWARD is given
+ * their gradients and computes those of arguments and parameters, which it adds
+ * to the states. Ports that are first used in backward need not be bound before
+ * (actrt_entity_info). The arena holds what forward saves, so backward fails
+ * unless forward of the same function was the step's last run. Inputs keep
+ * their values until backward is done. */
+ACTRT_API actrt_status actrt_step_run_part(actrt_step step,
+                                           const char *function,
+                                           actrt_part part);
 ACTRT_API actrt_status actrt_step_measure(actrt_step step, const char *function,
                                           actrt_step_statistics *statistics);
 

@@ -93,7 +93,7 @@ struct Decoder {
     return {decode(s->name()), static_cast<DType>(s->dtype())};
   }
   Port decode(const fbs::Port *p) {
-    return {decode(p->name()), decode(p->type())};
+    return {decode(p->name()), decode(p->type()), decode(p->updates())};
   }
   Buffer decode(const fbs::Buffer *b) {
     return {decode(b->name()), b->offset(), b->bytes(),
@@ -140,6 +140,7 @@ struct Decoder {
     decodeAll(f->plan(), out.plan);
     out.arenaBytes = f->arena_bytes();
     out.hostArenaBytes = f->host_arena_bytes();
+    out.backward = f->backward();
     return out;
   }
 };

@@ -7,6 +7,7 @@
 #include "act/Artifact/Types.h"
 #include "lib/Artifact/ValidateImages.h"
 #include "lib/Artifact/ValidatePlan.h"
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <string_view>
@@ -280,6 +281,18 @@ private:
             return s;
         }
       }
+      if (f.backward > f.launches.size())
+        return error("function " + quoted(f.name) +
+                     " has its backward at launch " +
+                     std::to_string(f.backward) + " of " +
+                     std::to_string(f.launches.size()));
+      for (const Port &p : f.outputs)
+        if (!p.updates.empty() &&
+            std::none_of(f.inputs.begin(), f.inputs.end(),
+                         [&](const Port &in) { return in.name == p.updates; }))
+          return error("function " + quoted(f.name) + ": output " +
+                       quoted(p.name) + " updates " + quoted(p.updates) +
+                       ", which is no input");
       for (size_t i = 0; i < f.launches.size(); ++i)
         if (auto s = launch(f, f.launches[i]); !s)
           return error("function " + quoted(f.name) + ": launch " +

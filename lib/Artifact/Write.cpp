@@ -19,7 +19,11 @@ static Offset<fbs::TensorType> encode(FlatBufferBuilder &b,
 
 static Offset<fbs::Port> encode(FlatBufferBuilder &b, const Port &p) {
   auto name = b.CreateString(p.name);
-  return fbs::CreatePort(b, name, encode(b, p.type));
+  auto type = encode(b, p.type);
+  Offset<flatbuffers::String> updates;
+  if (!p.updates.empty())
+    updates = b.CreateString(p.updates);
+  return fbs::CreatePort(b, name, type, updates);
 }
 
 static Offset<fbs::Parameter> encode(FlatBufferBuilder &b, const Parameter &p) {
@@ -94,7 +98,7 @@ static Offset<fbs::Function> encode(FlatBufferBuilder &b, const Function &f) {
   auto launches = encodeAll<Launch, fbs::Launch>(b, f.launches);
   auto plan = encodeAll<Buffer, fbs::Buffer>(b, f.plan);
   return fbs::CreateFunction(b, name, inputs, outputs, launches, plan,
-                             f.arenaBytes, f.hostArenaBytes);
+                             f.arenaBytes, f.hostArenaBytes, f.backward);
 }
 
 Result<std::vector<uint8_t>> artifact::write(const Step &step) {

@@ -103,8 +103,8 @@ public:
       return success();
     auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
     if (!differentiable)
-      return op->emitOpError("has no gradient, but the loss depends on trained "
-                             "parameters through it");
+      return op->emitOpError("has no gradient, but what is differentiated "
+                             "depends on trained parameters through it");
     SmallVector<Value> dx(op->getNumOperands());
     if (failed(differentiable.buildGradient(b, dy, needed, dx)))
       return failure();
@@ -151,6 +151,9 @@ private:
   LogicalResult repeatForward(RepeatOp repeat, const DenseSet<Value> &active);
   LogicalResult repeatBackward(OpBuilder &b, RepeatOp repeat,
                                BodyGradient &body);
+  LogicalResult seedLoss(OpBuilder &b, func::FuncOp grad, BodyGradient &body);
+  LogicalResult seedResults(func::FuncOp grad, BodyGradient &body);
+  void returnGradients(OpBuilder &b, func::FuncOp grad, BodyGradient &body);
 
   ModuleOp module;
   SymbolTable symbols;
@@ -481,6 +484,76 @@ void replayViews(Block &block, Operation *boundary) {
   }
 }
 
+LogicalResult Differentiator::seedLoss(OpBuilder &b, func::FuncOp grad,
+                                       BodyGradient &body) {
+  Value loss = grad.getBody().front().getTerminator()->getOperand(0);
+  if (!body.active.contains(loss))
+    return emitError(grad.getLoc(),
+                     "the loss depends on no parameter that is trained");
+  Value seed = ConstantOp::create(b, grad.getLoc(),
+                                  cast<RankedTensorType>(loss.getType()), 1.0);
+  // WriteStep finds the seed by this attribute, to weigh micro-batches.
+  seed.getDefiningOp()->setAttr(lossScaleAttr, b.getUnitAttr());
+  body.add(loss, seed);
+  return success();
+}
+
+static std::string gradientName(func::FuncOp f, bool result, unsigned i) {
+  auto name = result ? f.getResultAttrOfType<StringAttr>(i, nameAttr)
+                     : f.getArgAttrOfType<StringAttr>(i, nameAttr);
+  return (name ? name.getValue().str()
+               : (result ? "result" : "arg") + std::to_string(i)) +
+         ".grad";
+}
+
+// A differentiable function is given the gradients of its results behind its
+// own arguments.
+LogicalResult Differentiator::seedResults(func::FuncOp grad,
+                                          BodyGradient &body) {
+  Block &block = grad.getBody().front();
+  OpBuilder b(module.getContext());
+  SmallVector<Value> results(block.getTerminator()->getOperands());
+  bool any = false;
+  for (auto [i, result] : llvm::enumerate(results)) {
+    if (!body.active.contains(result) || grad.getResultAttr(i, updatesAttr))
+      continue;
+    any = true;
+    unsigned at = grad.getNumArguments();
+    auto attrs = b.getDictionaryAttr(b.getNamedAttr(
+        nameAttr, b.getStringAttr(gradientName(grad, true, i))));
+    if (failed(grad.insertArgument(at, result.getType(), attrs,
+                                   result.getLoc())))
+      return failure();
+    body.add(result, block.getArgument(at));
+  }
+  return any ? success()
+             : emitError(grad.getLoc(),
+                         "no result depends on a parameter that is trained or "
+                         "on an argument with act.requires_grad");
+}
+
+// It returns the gradients of its arguments behind its own results. One that
+// the results do not depend on is zero.
+void Differentiator::returnGradients(OpBuilder &b, func::FuncOp grad,
+                                     BodyGradient &body) {
+  Block &block = grad.getBody().front();
+  Operation *ret = block.getTerminator();
+  for (unsigned i = 0; i < grad.getNumArguments(); ++i) {
+    if (!grad.getArgAttr(i, requiresGradAttr))
+      continue;
+    Value argument = block.getArgument(i);
+    Value g = body.take(argument);
+    if (!g)
+      g = ConstantOp::create(b, argument.getLoc(),
+                             cast<RankedTensorType>(argument.getType()), 0.0);
+    unsigned at = ret->getNumOperands();
+    ret->insertOperands(at, g);
+    auto attrs = b.getDictionaryAttr(b.getNamedAttr(
+        nameAttr, b.getStringAttr(gradientName(grad, false, i))));
+    (void)grad.insertResult(at, g.getType(), attrs);
+  }
+}
+
 LogicalResult Differentiator::run() {
   auto forward = symbols.lookup<func::FuncOp>(forwardName);
   if (!forward)
@@ -489,16 +562,14 @@ LogicalResult Differentiator::run() {
   if (forward.getBody().empty() || !forward.getBody().hasOneBlock())
     return emitError(forward.getLoc(),
                      "@forward is not one straight block of ops");
-  auto lossType = forward.getNumResults()
-                      ? dyn_cast<RankedTensorType>(forward.getResultTypes()[0])
-                      : RankedTensorType();
-  if (!lossType || lossType.getRank() != 0 ||
-      !isa<FloatType>(lossType.getElementType()))
+  bool function = isDifferentiableFunction(module);
+  if (!function && !returnsLoss(module))
     return emitError(
         forward.getLoc(),
         "@forward's first result is not a scalar loss (a float tensor of rank "
-        "0); a model for inference has no gradients, so --remat, "
-        "--device-memory without --allocator and an optimizer do not apply");
+        "0), and it is not marked act.differentiable; a model for inference "
+        "has no gradients, so --remat, --device-memory without --allocator "
+        "and an optimizer do not apply");
 
   func::FuncOp grad = forward.clone();
   grad.setName(gradName);
@@ -509,6 +580,9 @@ LogicalResult Differentiator::run() {
 
   OpBuilder b(block.getTerminator());
   BodyGradient body(b);
+  for (BlockArgument a : block.getArguments())
+    if (grad.getArgAttr(a.getArgNumber(), requiresGradAttr))
+      body.active.insert(a);
   markActive(block, body.active);
   SmallVector<RepeatOp> repeats(block.getOps<RepeatOp>());
   for (RepeatOp repeat : repeats) {
@@ -529,18 +603,12 @@ LogicalResult Differentiator::run() {
         body.active.insert(fwd->getResult(i));
   }
 
-  Value loss = block.getTerminator()->getOperand(0);
-  if (!body.active.contains(loss))
-    return emitError(forward.getLoc(),
-                     "the loss depends on no parameter that is trained");
   SmallVector<Operation *> ops;
   for (Operation &op : block.without_terminator())
     ops.push_back(&op);
   auto backward = PhaseOp::create(b, grad.getLoc(), "backward");
-  Value seed = ConstantOp::create(b, grad.getLoc(), lossType, 1.0);
-  // WriteStep finds the seed by this attribute, to weigh micro-batches.
-  seed.getDefiningOp()->setAttr(lossScaleAttr, b.getUnitAttr());
-  body.add(loss, seed);
+  if (failed(function ? seedResults(grad, body) : seedLoss(b, grad, body)))
+    return failure();
   for (Operation *op : llvm::reverse(ops)) {
     if (auto repeat = dyn_cast<RepeatOp>(op)) {
       if (failed(repeatBackward(b, repeat, body)))
@@ -558,6 +626,8 @@ LogicalResult Differentiator::run() {
             return backward->isBeforeInBlock(
                 block.findAncestorOpInBlock(*use.getOwner()));
           });
+  if (function)
+    returnGradients(b, grad, body);
   replayViews(block, backward);
   return success();
 }

@@ -17,9 +17,16 @@
 
 namespace act {
 
-/// Adds @grad for @forward. Emits an error and fails if @forward is missing or
-/// its first result is not a scalar float loss, or if an op between a trained
-/// parameter and the loss has no gradient.
+/// Adds @grad for @forward. Emits an error and fails if @forward is missing, if
+/// it is neither a differentiable function nor returns a scalar float loss
+/// first, or if an op between a trained parameter and a result has no gradient.
+///
+/// @grad of a model with a loss takes and returns what @forward does. That of a
+/// differentiable function (act.differentiable) takes the gradients of its
+/// results as well, and returns those of the arguments with act.requires_grad:
+///
+///   @forward(x, n)          -> y, z
+///   @grad(x, n, y.grad, z.grad) -> y, z, x.grad
 llvm::LogicalResult differentiate(mlir::ModuleOp module);
 
 /// True for an op that backward and recomputation repeat at no cost instead of

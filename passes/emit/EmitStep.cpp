@@ -95,15 +95,28 @@ LogicalResult Emitter::prepare() {
   if (options.mode.empty()) {
     bool trains = module.lookupSymbol(stepName) ||
                   module.lookupSymbol(gradName) || returnsLoss(module);
-    options.mode = trains ? "train" : "infer";
+    options.mode = isDifferentiableFunction(module) ? "function"
+                   : trains                         ? "train"
+                                                    : "infer";
   }
   if (options.mode == "infer") {
     if (failed(deriveInference(module)))
       return failure();
+  } else if (options.mode == "function") {
+    if (!isDifferentiableFunction(module))
+      return emitError(module.getLoc(),
+                       "mode function needs a differentiable function: "
+                       "@forward with the attribute act.differentiable");
   } else if (options.mode != "train") {
     return emitError(module.getLoc())
-           << "unknown mode '" << options.mode << "': expected train or infer";
+           << "unknown mode '" << options.mode
+           << "': expected train, infer or function";
   }
+  if (options.mode == "function" && lacksGradient(module))
+    return emitError(module.getLoc(),
+                     "the module is in kernel form without a gradient and can "
+                     "no longer be differentiated; differentiate it first: "
+                     "--autodiff --form-kernels");
   if (options.mode == "train" && lacksGradient(module))
     return emitError(
         module.getLoc(),
@@ -250,8 +263,8 @@ FailureOr<artifact::Step> Emitter::run() {
     return failure();
   for (const auto &[i, f] : llvm::enumerate(placed)) {
     step.functions.push_back(onGpu() ? gpu->functions[i] : f.function);
-    StringRef as = f.function.name;
-    if ((as == "step" || as == "forward") && failed(describe(i)))
+    // The first one is the main function.
+    if (i == 0 && failed(describe(i)))
       return failure();
   }
   if (!options.kernelsFile.empty()) {
@@ -314,6 +327,10 @@ LogicalResult Emitter::functions() {
     names.push_back({stepName, "step"});
     if (module.lookupSymbol(forwardName))
       names.push_back({forwardName, "eval"});
+  } else if (options.mode == "function") {
+    names.push_back({gradName, "grad"});
+    if (module.lookupSymbol(forwardName))
+      names.push_back({forwardName, "forward"});
   } else {
     names.push_back({forwardName, "forward"});
   }

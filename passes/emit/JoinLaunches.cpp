@@ -59,14 +59,19 @@ act::joinLaunches(const artifact::Function &f,
   std::vector<std::vector<uint32_t>> joined;
   std::vector<int64_t> kinds;
   std::vector<size_t> operands;
+  size_t firstJoined = 0; // of this part of the function
   for (uint32_t j = 0; j < f.launches.size(); ++j) {
     const Launch &launch = f.launches[j];
     int64_t own = kind(j);
     size_t begin = joined.size(), over = 0;
     auto stops = [&](uint32_t i) { return conflict(f.launches[i], launch); };
+    // Backward may run later, so it is not joined with what runs before.
+    if (f.backward && j == f.backward)
+      firstJoined = joined.size();
     // Backwards: whatever it conflicts with must run before it, so the search
     // ends there.
-    for (size_t g = joined.size(); own >= 0 && g-- > 0 && over < farthest;) {
+    for (size_t g = joined.size();
+         own >= 0 && g-- > firstJoined && over < farthest;) {
       over += joined[g].size();
       if (llvm::any_of(joined[g], stops))
         break;
@@ -106,6 +111,9 @@ artifact::Function act::withLaunches(
     }
     out.launches.push_back(std::move(launch));
   }
+  if (f.backward)
+    out.backward =
+        f.backward < now.size() ? now[f.backward] : out.launches.size();
   // Launches that overtook an earlier one.
   uint32_t most = 0;
   for (uint32_t i = 0; i < now.size(); ++i) {

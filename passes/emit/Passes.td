@@ -32,7 +32,8 @@ def EmitPass : Pass<"emit", "::mlir::ModuleOp"> {
     Option<"file", "file", "std::string", "\"\"", "the artifact to write">,
     Option<"mode", "mode", "std::string", "\"\"",
            "train: the step, plus the loss alone as eval; infer: the logits or hidden states; "
-           "empty: train if the model returns a loss, else infer">,
+           "train, infer, or function: forward and backward of a differentiable "
+           "function; empty: what the module is">,
     Option<"kernels", "kernels", "std::string", "\"\"",
            "also write the kernels here as linalg, before native code generation">,
     Option<"target", "target", "std::string", "\"host\"",
@@ -90,7 +91,7 @@ def EmitPtxPass : Pass<"emit-ptx", "::mlir::ModuleOp"> {
     Option<"target", "target", "std::string", "\"sm_80\"",
            "sm_80, sm_86, sm_89 or sm_90a">,
     Option<"mode", "mode", "std::string", "\"\"",
-           "for a model: train or infer; empty: train if it returns a loss">,
+           "for a model: train, infer or function; empty: what it is">,
     Option<"cacheDir", "cache-dir", "std::string", "\"\"",
            "folder that caches compiled kernels; empty: $XDG_CACHE_HOME/act; none: no cache">,
     Option<"cubin", "cubin", "bool", "false",

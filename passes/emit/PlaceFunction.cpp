@@ -4,6 +4,7 @@
 // launches of the artifact.
 #include "passes/emit/PlaceFunction.h"
 #include "passes/emit/ScratchRing.h"
+#include "passes/module/Entries.h"
 #include <optional>
 
 using namespace mlir;
@@ -22,9 +23,11 @@ FailureOr<PlacedFunction> act::placeFunction(const std::string &name,
   const ArenaPlan &at = placed.plan;
   f.name = name;
   for (const FlatPort &p : program.inputs)
-    f.inputs.push_back({p.name, tensorOf(cast<RankedTensorType>(p.type))});
+    f.inputs.push_back(
+        {p.name, tensorOf(cast<RankedTensorType>(p.type)), ""});
   for (const FlatPort &p : program.outputs)
-    f.outputs.push_back({p.name, tensorOf(cast<RankedTensorType>(p.type))});
+    f.outputs.push_back(
+        {p.name, tensorOf(cast<RankedTensorType>(p.type)), p.updates});
   f.arenaBytes = at.arenaBytes;
   f.hostArenaBytes = at.hostArenaBytes;
   std::optional<ScratchRing> scratch; // on a GPU
@@ -89,6 +92,10 @@ FailureOr<PlacedFunction> act::placeFunction(const std::string &name,
     end.push_back(f.launches.size() - 1);
     placed.layers.resize(f.launches.size(), launch.layer);
   }
+  // Only @grad ends between its parts; a step has an update behind them.
+  if (program.function == gradName && program.backward)
+    f.backward = *program.backward < begin.size() ? begin[*program.backward]
+                                                  : f.launches.size();
   for (auto [i, b] : llvm::enumerate(program.buffers)) {
     // Parts of a buffer and results in place have no memory of their own.
     if (b.parent || b.reuses || b.bytes == 0)

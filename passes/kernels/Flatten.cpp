@@ -636,14 +636,14 @@ FailureOr<Program> Flattener::run(StringRef name) {
                     {},
                     false,
                     0};
-      program.inputs.push_back({label, tensor});
+      program.inputs.push_back({label, tensor, ""});
     } else {
       env[v] =
           Slot{Place{Place::Scalar, unsigned(program.scalars.size()), 0, 8, 0},
                {},
                false,
                0};
-      program.scalars.push_back({label, v.getType()});
+      program.scalars.push_back({label, v.getType(), ""});
     }
   }
   SmallVector<Slot> results;
@@ -657,7 +657,9 @@ FailureOr<Program> Flattener::run(StringRef name) {
     auto attr = f.getResultAttrOfType<StringAttr>(i, nameAttr);
     std::string label =
         attr ? attr.getValue().str() : "result" + std::to_string(i);
-    program.outputs.push_back({label, f.getResultTypes()[i]});
+    auto updates = f.getResultAttrOfType<StringAttr>(i, updatesAttr);
+    program.outputs.push_back({label, f.getResultTypes()[i],
+                               updates ? updates.getValue().str() : ""});
     if (slot.stacked || slot.place.kind != Place::Buffer || slot.place.offset ||
         program.buffers[slot.place.index].parent)
       return emitError(f.getLoc())

@@ -81,6 +81,7 @@ struct FlatParameter {
 struct FlatPort {
   std::string name;
   mlir::Type type;
+  std::string updates; // of an output: the input whose new value it is, or ""
 };
 
 /// Whether a launch copies its one input between the arenas.

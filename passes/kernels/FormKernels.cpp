@@ -580,6 +580,40 @@ struct FormKernels : act::impl::FormKernelsPassBase<FormKernels> {
 
 } // namespace
 
+/// An entry's result is written to memory of the caller's, so it needs a kernel
+/// of its own. Arguments, parameters, slices and values that are returned twice
+/// get one that copies: an expand to their own type, which materializeViews
+/// finds. Those that forward returns are copied before backward begins.
+static void copyReturned(func::FuncOp entry) {
+  Operation *ret = entry.getBody().front().getTerminator();
+  DenseSet<Value> returned;
+  unsigned gradients = 0;
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i)
+    gradients += entry.getArgAttr(i, requiresGradAttr) ? 1 : 0;
+  if (entry.getName() != gradName)
+    gradients = 0;
+  Operation *end = ret;
+  if (entry->hasAttr(differentiableAttr))
+    for (auto phase : entry.getBody().front().getOps<PhaseOp>())
+      end = phase;
+  for (OpOperand &operand : ret->getOpOperands()) {
+    auto type = dyn_cast<RankedTensorType>(operand.get().getType());
+    if (!type)
+      continue;
+    Value root = operand.get();
+    while (auto reshape = root.getDefiningOp<ReshapeOp>())
+      root = reshape.getInput();
+    Operation *def = root.getDefiningOp();
+    if (def && !isa<ParamOp>(def) && !isSlice(def) &&
+        returned.insert(root).second)
+      continue;
+    bool gradient =
+        operand.getOperandNumber() + gradients >= ret->getNumOperands();
+    OpBuilder b(gradient ? ret : end);
+    operand.set(ExpandOp::create(b, ret->getLoc(), type, operand.get()));
+  }
+}
+
 LogicalResult act::formKernels(ModuleOp module) {
   if (kernelsFormed(module))
     return checkGroups(module);
@@ -593,6 +627,8 @@ LogicalResult act::formKernels(ModuleOp module) {
       return emitError(
           f.getLoc(),
           "is not one straight block of ops; kernels cannot be formed");
+    if (isEntry(f.getName()))
+      copyReturned(f);
     KernelFormer(f.getBody().front(), module->hasAttr(fuseProloguesAttr)).run();
   }
   return checkGroups(module);

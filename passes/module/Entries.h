@@ -15,13 +15,25 @@ inline constexpr llvm::StringLiteral gradName = "grad";
 inline constexpr llvm::StringLiteral updateName = "update";
 inline constexpr llvm::StringLiteral stepName = "step";
 
+/// Whether a function of this name is an entry.
+bool isEntry(llvm::StringRef name);
+
 /// Emits an error and fails if an entry is not a function with a one-block
-/// body, or if @grad's first result is not a loss: a float tensor of rank 0.
-/// Entries may be absent.
+/// body, if the attributes of a differentiable function are misplaced, or, in
+/// another module, if @grad's first result is not a loss: a float tensor of
+/// rank 0. Entries may be absent.
 llvm::LogicalResult checkEntries(mlir::ModuleOp module);
 
 /// Whether @forward's first result is a loss: a float tensor of rank 0.
 bool returnsLoss(mlir::ModuleOp module);
+
+/// Whether the module is a differentiable function: @forward, or @grad where
+/// there is no @forward, has the attribute act.differentiable.
+bool isDifferentiableFunction(mlir::ModuleOp module);
+
+/// Whether the module can be differentiated: it returns a loss or is a
+/// differentiable function.
+bool hasBackward(mlir::ModuleOp module);
 
 /// The function to analyse or run by default: the first of step, grad and
 /// forward that the module has.

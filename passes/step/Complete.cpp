@@ -10,7 +10,7 @@ using namespace mlir;
 namespace act {
 
 bool lacksGradient(ModuleOp module) {
-  return kernelsFormed(module) && returnsLoss(module) &&
+  return kernelsFormed(module) && hasBackward(module) &&
          !module.lookupSymbol(gradName) &&
          llvm::any_of(module.getOps<ParameterOp>(),
                       [](ParameterOp p) { return !p.getFrozen(); });
@@ -21,13 +21,14 @@ bool lacksGradient(ModuleOp module) {
 LogicalResult completeModule(ModuleOp module) {
   if (failed(checkEntries(module)))
     return failure();
-  if (!kernelsFormed(module) && returnsLoss(module)) {
+  if (!kernelsFormed(module) && hasBackward(module)) {
     bool trains = llvm::any_of(module.getOps<ParameterOp>(),
                                [](ParameterOp p) { return !p.getFrozen(); });
-    if (trains && !module.lookupSymbol(gradName) &&
+    bool function = isDifferentiableFunction(module);
+    if ((trains || function) && !module.lookupSymbol(gradName) &&
         failed(differentiate(module)))
       return failure();
-    if (module.lookupSymbol(gradName) && !module.lookupSymbol(stepName) &&
+    if (!function && module.lookupSymbol(gradName) && !module.lookupSymbol(stepName) &&
         failed(writeStep(module, StepOptions())))
       return failure();
   }

@@ -400,6 +400,11 @@ LogicalResult StepWriter::run() {
     return emitError(
         module.getLoc(),
         "the module has no @grad; differentiate it first (--autodiff)");
+  if (isDifferentiableFunction(module))
+    return emitError(module.getLoc(),
+                     "the module is a differentiable function and has no "
+                     "training step: what calls it has the loss and updates "
+                     "the parameters");
   if (kernelsFormed(module))
     return emitError(
         module.getLoc(),

@@ -32,6 +32,7 @@ static actrt_status load(actrt_device device, Result<Step> step, uint32_t flags,
   o.measure = flags & ACTRT_MEASURE;
   o.time = flags & ACTRT_TIME;
   o.anyMemory = flags & ACTRT_ANY_MEMORY;
+  o.bindTensors = flags & ACTRT_BIND_TENSORS;
   auto loaded = LoadedStep::load(d, std::move(*step), o);
   if (!loaded)
     return fail(ACTRT_FAILED, loaded.error().str());
@@ -197,6 +198,9 @@ actrt_status actrt_step_describe(actrt_step step, actrt_entity entity,
       const Function &f = d.functions[*indexOf(d.functions, function)];
       const Port &p = (entity == ACTRT_INPUT ? f.inputs : f.outputs)[index];
       describe(full, p.name, p.type);
+      full.backward = s->inBackward(&f - d.functions.data(),
+                                    entity == ACTRT_OUTPUT, index);
+      full.updates = p.updates.empty() ? nullptr : p.updates.c_str();
     }
     return fillStruct(info, full);
   });
@@ -295,6 +299,26 @@ actrt_status actrt_step_set_i64(actrt_step step, const char *scalar,
 
 // ---- Running ---------------------------------------------------------------
 
+static actrt_status bindTensor(LoadedStep &s, bool isState,
+                               const char *function, const char *name,
+                               void *memory, const actrt_type *type) {
+  if (function)
+    return invalid("parameters and states belong to no function: it must be "
+                   "null");
+  auto i = isState ? indexOf(s.step().states, name)
+                   : indexOf(s.step().parameters, name);
+  if (!i)
+    return notFound(isState ? "state" : "parameter", name);
+  if (!memory)
+    return invalid(std::string("the memory for '") + name + "' is null");
+  const TensorType &have =
+      isState ? s.step().states[*i].type : s.step().parameters[*i].type;
+  if (auto c = checkType(name, have, type, true); !c)
+    return invalid(c.error().message);
+  auto r = isState ? s.bindState(*i, memory) : s.bindParameter(*i, memory);
+  return r ? ACTRT_SUCCESS : invalid(r.error().str());
+}
+
 actrt_status actrt_step_bind(actrt_step step, const char *function,
                              actrt_entity entity, const char *port,
                              void *memory, const actrt_type *type) {
@@ -302,8 +326,11 @@ actrt_status actrt_step_bind(actrt_step step, const char *function,
     auto s = findStep(step);
     if (!s)
       return ACTRT_INVALID_HANDLE;
+    if (entity == ACTRT_PARAMETER || entity == ACTRT_STATE)
+      return bindTensor(*s, entity == ACTRT_STATE, function, port, memory,
+                        type);
     if (entity != ACTRT_INPUT && entity != ACTRT_OUTPUT)
-      return invalid("only inputs and outputs are bound");
+      return invalid("only inputs, outputs, parameters and states are bound");
     auto f = indexOf(s->step().functions, function);
     if (!f)
       return notFound("function", function);
@@ -340,6 +367,21 @@ static actrt_status onFunction(actrt_step step, const char *function,
 actrt_status actrt_step_run(actrt_step step, const char *function) {
   return onFunction(step, function,
                     [](LoadedStep &s, size_t f) { return finish(s.run(f)); });
+}
+
+actrt_status actrt_step_run_part(actrt_step step, const char *function,
+                                 actrt_part part) {
+  return onFunction(step, function, [&](LoadedStep &s, size_t f) {
+    switch (part) {
+    case ACTRT_WHOLE:
+      return finish(s.run(f));
+    case ACTRT_FORWARD:
+      return finish(s.run(f, Part::Forward));
+    case ACTRT_BACKWARD:
+      return finish(s.run(f, Part::Backward));
+    }
+    return invalid("the part of the function is unknown");
+  });
 }
 
 actrt_status actrt_step_measure(actrt_step step, const char *function,

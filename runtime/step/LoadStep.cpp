@@ -25,17 +25,23 @@ LoadedStep::~LoadedStep() {
     munmap(hostArena, hostArenaSize);
   }
   // Failures are ignored here; the device frees the rest itself.
-  for (auto *list : {&parameters, &states})
-    for (void *p : *list)
-      (void)executor->free(p);
+  if (!options.bindTensors)
+    for (auto *list : {&parameters, &states})
+      for (void *p : *list)
+        (void)executor->free(p);
   for (void *p : {static_cast<void *>(arena), static_cast<void *>(deviceSlots)})
     if (p)
       (void)executor->free(p);
+  auto freeStaged = [&](std::vector<Bound> &list) {
+    for (Bound &b : list)
+      if (b.staged)
+        (void)executor->free(b.staged);
+  };
   for (Prepared &p : functions)
-    for (auto &list : p.staged)
-      for (void *memory : list)
-        if (memory)
-          (void)executor->free(memory);
+    for (auto &list : p.ports)
+      freeStaged(list);
+  for (auto &list : boundTensors)
+    freeStaged(list);
 }
 
 Result<std::unique_ptr<LoadedStep>>
@@ -72,6 +78,8 @@ unsigned LoadedStep::threads() const {
 Status LoadedStep::checkMemory() const {
   DeviceInfo info = executor->info();
   StepMemory need = memoryOf(data, info.kind == "host" ? info.threads : 0);
+  if (options.bindTensors && info.hostAddressable)
+    need.parameters = need.gradients = need.optimizer = 0;
   FreeMemory free = executor->freeMemory(), host = freeHostMemory();
   auto lacks = [&](uint64_t bytes, const std::string &where,
                    const FreeMemory &has) {
@@ -164,6 +172,8 @@ Status LoadedStep::prepare() {
   direct = executor->info().hostAddressable;
   auto allocate = [&](const std::string &name, const TensorType &type,
                       std::vector<void *> &list, uint64_t &sum) -> Status {
+    if (options.bindTensors)
+      return ok();
     uint64_t bytes = *byteSize(type);
     auto p = executor->allocate(bytes);
     if (!p)
@@ -175,6 +185,12 @@ Status LoadedStep::prepare() {
     sum += bytes;
     return ok();
   };
+  if (options.bindTensors) {
+    parameters.resize(data.parameters.size());
+    states.resize(data.states.size());
+    boundTensors[0].resize(parameters.size());
+    boundTensors[1].resize(states.size());
+  }
   for (const Parameter &p : data.parameters)
     if (auto s = allocate(p.name, p.type, parameters, allocated.parameterBytes);
         !s)
@@ -226,11 +242,11 @@ Result<void *> LoadedStep::addressOf(const Operand &o) {
   case Space::Host:
     return static_cast<void *>(hostArena + o.offset);
   case Space::Parameter:
-    return static_cast<void *>(static_cast<uint8_t *>(parameters[o.index]) +
-                               o.offset);
-  case Space::State:
-    return static_cast<void *>(static_cast<uint8_t *>(states[o.index]) +
-                               o.offset);
+  case Space::State: {
+    auto *base = static_cast<uint8_t *>(
+        (o.space == Space::State ? states : parameters)[o.index]);
+    return base ? static_cast<void *>(base + o.offset) : nullptr;
+  }
   case Space::Scalar:
   case Space::Immediate: {
     size_t slot = o.index;
@@ -272,15 +288,29 @@ Status LoadedStep::encode(Prepared &p, size_t i) {
   return ok();
 }
 
-/// Resolves a function's launches to kernels and addresses. Operands in inputs
-/// and outputs stay null; their patches say what bind() fills in.
-Status LoadedStep::prepare(const Function &f, Prepared &p) {
-  for (int output = 0; output < 2; ++output) {
-    size_t n = (output ? f.outputs : f.inputs).size();
-    p.bound[output].resize(n);
-    p.staged[output].resize(n);
+static std::optional<Bindable> bindableOf(Space space, bool tensors) {
+  switch (space) {
+  case Space::Input:
+    return Bindable::Input;
+  case Space::Output:
+    return Bindable::Output;
+  case Space::Parameter:
+    return tensors ? std::optional(Bindable::Parameter) : std::nullopt;
+  case Space::State:
+    return tensors ? std::optional(Bindable::State) : std::nullopt;
+  default:
+    return std::nullopt;
   }
+}
+
+/// Resolves a function's launches to kernels and addresses. Operands that are
+/// bound stay null; their patches say what bind() fills in.
+Status LoadedStep::prepare(const Function &f, Prepared &p) {
+  for (int output = 0; output < 2; ++output)
+    p.ports[output].resize((output ? f.outputs : f.inputs).size());
   std::vector<bool> read(data.scalars.size());
+  std::vector<bool> used[2] = {std::vector<bool>(f.inputs.size()),
+                               std::vector<bool>(f.outputs.size())};
   for (const auto &launch : f.launches) {
     Launch l{nullptr, launch.args.empty() ? 0 : launch.args[0].bytes,
              LaunchShape(), static_cast<uint32_t>(p.arguments.size()),
@@ -296,9 +326,16 @@ Status LoadedStep::prepare(const Function &f, Prepared &p) {
       p.scratch = std::max(p.scratch, k.scratchBytes);
     }
     for (const Operand &o : launch.args) {
-      if (o.space == Space::Input || o.space == Space::Output)
-        p.patches[o.space == Space::Output].push_back(
+      if (auto what = bindableOf(o.space, options.bindTensors))
+        p.patches[static_cast<int>(*what)].push_back(
             {p.arguments.size(), o.index, o.offset});
+      if (o.space == Space::Input || o.space == Space::Output) {
+        bool output = o.space == Space::Output;
+        if (!used[output][o.index])
+          p.ports[output][o.index].backward =
+              f.backward && p.launches.size() >= f.backward;
+        used[output][o.index] = true;
+      }
       if (o.space == Space::Scalar)
         read[o.index] = true;
       auto address = addressOf(o);

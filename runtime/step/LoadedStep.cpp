@@ -106,8 +106,19 @@ Status LoadedStep::writeParameter(size_t i, const Elements &elements) {
   return ok();
 }
 
+/// With bindTensors, values are the caller's to set and get.
+Status LoadedStep::checkOwned() const {
+  return options.bindTensors
+             ? Status(Error{"the parameters and states of this step are bound "
+                            "memory: their values are set and read there",
+                            ""})
+             : ok();
+}
+
 Status LoadedStep::initialiseParameter(size_t i, uint64_t seed) {
   std::lock_guard lock(mutex);
+  if (auto s = checkOwned(); !s)
+    return s;
   return writeParameter(i, initialElements(data.parameters[i], seed));
 }
 
@@ -126,6 +137,8 @@ Status LoadedStep::resetStates() {
 
 Status LoadedStep::initialise(uint64_t seed) {
   std::lock_guard lock(mutex);
+  if (auto s = checkOwned(); !s)
+    return s;
   if (auto s = resetStates(); !s)
     return s;
   for (size_t i = 0; i < parameters.size(); ++i)
@@ -185,6 +198,8 @@ Status LoadedStep::getTensor(const std::string &name, const TensorType &type,
 
 Status LoadedStep::setParameter(size_t i, DType type, const void *source) {
   std::lock_guard lock(mutex);
+  if (auto s = checkOwned(); !s)
+    return s;
   const Parameter &p = data.parameters[i];
   if (isNf4(type)) // frozen: it has no master states
     return setTensor(p.name, p.type, type, source, parameters[i]);
@@ -194,12 +209,16 @@ Status LoadedStep::setParameter(size_t i, DType type, const void *source) {
 
 Status LoadedStep::getParameter(size_t i, DType type, void *target) {
   std::lock_guard lock(mutex);
+  if (auto s = checkOwned(); !s)
+    return s;
   const Parameter &p = data.parameters[i];
   return getTensor(p.name, p.type, parameters[i], type, target);
 }
 
 Status LoadedStep::setState(size_t i, DType type, const void *source) {
   std::lock_guard lock(mutex);
+  if (auto s = checkOwned(); !s)
+    return s;
   statesWritten = true;
   const State &state = data.states[i];
   return setTensor(state.name, state.type, type, source, states[i]);
@@ -207,6 +226,8 @@ Status LoadedStep::setState(size_t i, DType type, const void *source) {
 
 Status LoadedStep::getState(size_t i, DType type, void *target) {
   std::lock_guard lock(mutex);
+  if (auto s = checkOwned(); !s)
+    return s;
   const State &state = data.states[i];
   return getTensor(state.name, state.type, states[i], type, target);
 }
@@ -253,85 +274,6 @@ Status LoadedStep::setScalar(const std::string &name, int64_t value) {
   return ok();
 }
 
-/// Memory that the device cannot reach gets device memory next to it, which
-/// runs copy. All addresses of the port are patched, and a graph that was
-/// recorded with the old ones is dropped.
-Status LoadedStep::bind(size_t function, bool output, size_t port,
-                        void *memory) {
-  std::lock_guard lock(mutex);
-  const Function &f = data.functions[function];
-  const Port &p = (output ? f.outputs : f.inputs)[port];
-  uint64_t alignment = std::max<uint64_t>(1, elementBytes(p.type.dtype));
-  if (reinterpret_cast<uintptr_t>(memory) % alignment != 0)
-    return Error{"the memory bound to '" + p.name + "' is not aligned to " +
-                     std::to_string(alignment) + " bytes",
-                 ""};
-  Prepared &prepared = functions[function];
-  void *address = memory;
-  uint64_t bytes = *byteSize(p.type);
-  if (!direct && !executor->checkRange(memory, bytes)) {
-    void *&staged = prepared.staged[output][port];
-    if (!staged) {
-      auto allocated = executor->allocate(bytes);
-      if (!allocated)
-        return allocated.error();
-      staged = *allocated;
-    }
-    address = staged;
-  } else if (void *&staged = prepared.staged[output][port]) {
-    (void)executor->free(staged);
-    staged = nullptr;
-  }
-  prepared.graph.reset();
-  prepared.bound[output][port] = memory;
-  for (const Patch &patch : prepared.patches[output])
-    if (patch.port == port)
-      prepared.arguments[patch.argument] =
-          static_cast<uint8_t *>(address) + patch.offset;
-  for (const Patch &patch : prepared.patches[output])
-    for (size_t i = 0; patch.port == port && i < prepared.mapped.size(); ++i)
-      if (prepared.mapped[i].of == patch.argument)
-        if (auto s = encode(prepared, i); !s)
-          return Error{
-              "the memory bound to '" + p.name + "': " + s.error().message, ""};
-  return ok();
-}
-
-Status LoadedStep::checkRunnable(const Function &f, const Prepared &p) const {
-  for (int output = 0; output < 2; ++output) {
-    auto &ports = output ? f.outputs : f.inputs;
-    for (size_t i = 0; i < ports.size(); ++i)
-      if (!p.bound[output][i])
-        return Error{std::string(output ? "output" : "input") + " '" +
-                         ports[i].name + "' of function '" + f.name +
-                         "' is not bound",
-                     ""};
-  }
-  for (uint32_t i : p.scalars)
-    if (!scalarSet[i])
-      return Error{"scalar '" + data.scalars[i].name + "' has not been set",
-                   ""};
-  return ok();
-}
-
-// Copies ports that have device memory as well as the memory they are bound to.
-Status LoadedStep::copyPorts(const Function &f, const Prepared &p,
-                             bool output) {
-  const auto &ports = output ? f.outputs : f.inputs;
-  for (size_t i = 0; i < ports.size(); ++i) {
-    void *device = p.staged[output][i], *host = p.bound[output][i];
-    uint64_t bytes = *byteSize(ports[i].type);
-    if (!device || bytes == 0)
-      continue;
-    auto s = output
-                 ? stream->copy(host, device, bytes, Direction::DeviceToHost)
-                 : stream->copy(device, host, bytes, Direction::HostToDevice);
-    if (!s)
-      return s;
-  }
-  return ok();
-}
-
 /// Fills the arenas for a mode. Measuring wins over debugging: it looks for
 /// bytes that changed, and a filled dead buffer would count as one.
 Status LoadedStep::poison() {
@@ -362,8 +304,8 @@ Status LoadedStep::recordEvent(const Prepared &p, size_t i) {
   return options.time ? stream->record(*p.events[i]) : ok();
 }
 
-Status LoadedStep::readEvents(Prepared &p) {
-  for (size_t i = 0; i < p.milliseconds.size(); ++i) {
+Status LoadedStep::readEvents(Prepared &p, Range range) {
+  for (size_t i = range.begin; i < range.end; ++i) {
     auto elapsed = p.events[i + 1]->elapsedSince(*p.events[i]);
     if (!elapsed)
       return elapsed.error();
@@ -374,9 +316,11 @@ Status LoadedStep::readEvents(Prepared &p) {
 
 /// Walks the list. In debug mode it also fills each buffer of the plan with NaN
 /// after the last launch that may read it, so that a late reader is seen.
-Status LoadedStep::enqueue(const Function &f, const Prepared &p) {
+Status LoadedStep::enqueue(const Function &f, const Prepared &p, Range range) {
   size_t dead = 0;
-  for (uint32_t i = 0; i < p.launches.size(); ++i) {
+  while (dead < p.deaths.size() && f.plan[p.deaths[dead]].last < range.begin)
+    ++dead;
+  for (uint32_t i = range.begin; i < range.end; ++i) {
     if (auto s = recordEvent(p, i); !s)
       return s;
     const Launch &l = p.launches[i];
@@ -403,49 +347,63 @@ Status LoadedStep::enqueue(const Function &f, const Prepared &p) {
             return s;
       }
   }
-  return recordEvent(p, p.launches.size());
+  return recordEvent(p, range.end);
+}
+
+LoadedStep::Range LoadedStep::rangeOf(const Function &f, Part part) {
+  auto all = static_cast<uint32_t>(f.launches.size());
+  return {part == Part::Backward ? f.backward : 0,
+          part == Part::Forward ? f.backward : all};
 }
 
 // A repeated run is worth a graph: one launch instead of thousands.
-Status LoadedStep::enqueueAsGraph(const Function &f, Prepared &p) {
-  if (!p.graph) {
+Status LoadedStep::enqueueAsGraph(const Function &f, Prepared &p, Part part) {
+  std::unique_ptr<Graph> &graph = p.graphs[static_cast<int>(part)];
+  if (!graph) {
     if (auto s = stream->beginCapture(); !s)
       return s;
-    auto launched = enqueue(f, p);
-    auto graph = stream->endCapture(); // even on failure, or the stream hangs
+    auto launched = enqueue(f, p, rangeOf(f, part));
+    auto captured = stream->endCapture(); // even on failure, or it hangs
     if (!launched)
       return launched;
-    if (!graph)
-      return graph.error();
-    p.graph = std::move(*graph);
+    if (!captured)
+      return captured.error();
+    graph = std::move(*captured);
   }
-  return stream->launch(*p.graph);
+  return stream->launch(*graph);
 }
 
 /// Scalars are copied before every run and read from memory by the kernels, so
 /// a graph need not be recorded again when one changes.
-Status LoadedStep::run(size_t function) {
+Status LoadedStep::run(size_t function, Part part) {
   std::lock_guard lock(mutex);
   const Function &f = data.functions[function];
   Prepared &p = functions[function];
-  if (auto s = checkRunnable(f, p); !s)
+  if (auto s = checkRunnable(function, part); !s)
     return s;
   releaseStaging();
   statesWritten = true;
-  if (auto s = poison(); !s)
+  awaitsBackward.reset();
+  if (auto s = part == Part::Backward ? ok() : poison(); !s)
     return s;
   if (!direct)
     if (auto s = stream->copy(deviceSlots, slots.data(), 8 * slots.size(),
                               Direction::HostToDevice);
         !s)
       return s;
-  if (auto s = copyPorts(f, p, false); !s)
+  if (auto s = copyPorts(f, p, false, part); !s)
     return s;
-  bool asGraph = p.runs > 0 && stream->canCapture() && !options.debug &&
+  if (auto s = copyTensors(part, false); !s)
+    return s;
+  bool &ran = p.ran[static_cast<int>(part)];
+  bool asGraph = ran && stream->canCapture() && !options.debug &&
                  !options.measure && !options.time;
-  if (auto s = asGraph ? enqueueAsGraph(f, p) : enqueue(f, p); !s)
+  const Range range = rangeOf(f, part);
+  if (auto s = asGraph ? enqueueAsGraph(f, p, part) : enqueue(f, p, range); !s)
     return s;
-  if (auto s = copyPorts(f, p, true); !s)
+  if (auto s = copyPorts(f, p, true, part); !s)
+    return s;
+  if (auto s = copyTensors(part, true); !s)
     return s;
   if (auto s = stream->synchronize(); !s)
     return s;
@@ -453,9 +411,13 @@ Status LoadedStep::run(size_t function) {
     if (auto s = measure(f, p); !s)
       return s;
   if (options.time)
-    if (auto s = readEvents(p); !s)
+    if (auto s = readEvents(p, range); !s)
       return s;
-  ++p.runs;
+  ran = true;
+  if (part == Part::Forward)
+    awaitsBackward = function;
+  else
+    ++p.runs;
   return ok();
 }
 

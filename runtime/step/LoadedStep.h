@@ -20,6 +20,13 @@
 // step's PTX. PTX that no kernel needs is not loaded, since the driver would
 // compile it.
 //
+// A function may run in two parts (Function::backward). Its forward leaves what
+// backward needs in the arena, so nothing else runs in between.
+//
+// With bindTensors, parameters and states are the caller's memory, bound like
+// ports. Where the device cannot reach it, parameters are copied before a run,
+// states before and after it.
+//
 // Three modes, off by default. The first two check a compiler:
 // - debug: fills the arena with 0xff (NaN in every float type) before a run,
 //   and each buffer of the plan at its death. Reading a value after its
@@ -36,6 +43,7 @@
 #include "runtime/step/HostView.h"
 #include "runtime/step/TensorBytes.h"
 #include <mutex>
+#include <optional>
 
 namespace act::runtime {
 
@@ -43,6 +51,8 @@ struct StepOptions {
   bool allowNative = false, debug = false, measure = false, time = false;
   /// Load even if the device seems to have too little memory.
   bool anyMemory = false;
+  /// Parameters and states are the caller's, bound like ports.
+  bool bindTensors = false;
 };
 
 struct StepStatistics {
@@ -56,6 +66,13 @@ struct StepStatistics {
   uint64_t scratchHighWater = 0; // measure mode: maximum over the threads
   uint64_t runs = 0;
 };
+
+/// What of a function is run. Backward follows forward, with no other run in
+/// between, as the arena holds what forward has saved.
+enum class Part { Whole, Forward, Backward };
+
+/// What a caller binds memory to.
+enum class Bindable { Input, Output, Parameter, State };
 
 class LoadedStep {
 public:
@@ -80,7 +97,12 @@ public:
   /// The memory must stay valid until the next bind of the port or the end of
   /// the step.
   Status bind(size_t function, bool output, size_t port, void *memory);
-  Status run(size_t function);
+  /// Likewise, of a step with bindTensors.
+  Status bindParameter(size_t index, void *memory);
+  Status bindState(size_t index, void *memory);
+  Status run(size_t function, Part part = Part::Whole);
+  /// Whether the port is first used in backward.
+  bool inBackward(size_t function, bool output, size_t port) const;
   StepStatistics statistics(size_t function) const;
   /// The last run in time mode: a number for each launch; else zeros.
   std::vector<double> milliseconds(size_t function) const;
@@ -97,9 +119,18 @@ private:
     size_t argument, of;
     const artifact::TensorMap *map;
   };
-  struct Patch { // argument slot <- port's address + offset
-    size_t argument, port;
+  struct Patch { // argument slot <- address of what is bound + offset
+    size_t argument, index;
     uint64_t offset;
+  };
+  struct Bound {
+    void *memory = nullptr; // the caller's
+    void *staged = nullptr; // the device's next to it, or null: in place
+    bool backward = false;  // a port that is first used in backward
+  };
+  /// A part of a function, as launches.
+  struct Range {
+    uint32_t begin, end;
   };
   struct Prepared {
     std::vector<Launch> launches;
@@ -107,10 +138,10 @@ private:
     std::vector<uint32_t> argumentBytes; // 0, or those of a tensor map
     std::vector<Mapped> mapped;
     std::vector<TensorMap> maps;   // by `mapped`
-    std::vector<Patch> patches[2]; // inputs, outputs
-    std::vector<void *> bound[2];
-    std::vector<void *> staged[2]; // the device's memory, or null: in place
-    std::unique_ptr<Graph> graph;
+    std::vector<Patch> patches[4]; // by Bindable
+    std::vector<Bound> ports[2];   // inputs, outputs
+    std::unique_ptr<Graph> graphs[3]; // by Part
+    bool ran[3] = {};                 // by Part
     std::vector<std::unique_ptr<Event>> events; // time mode: around launches
     std::vector<double> milliseconds;
     std::vector<uint32_t> scalars; // those that launches read
@@ -130,15 +161,24 @@ private:
   Status encode(Prepared &prepared, size_t mapped);
   Result<void *> addressOf(const artifact::Operand &operand);
   HostView view(void *address, const artifact::TensorType &type);
-  Status copyPorts(const artifact::Function &f, const Prepared &p, bool output);
+  Result<void *> place(Bound &bound, const std::string &name,
+                       const artifact::TensorType &type, void *memory);
+  Status patch(Prepared &p, Bindable what, size_t index, void *address,
+               const std::string &name);
+  Status bindTensor(Bindable what, size_t index, void *memory);
+  Status copyPorts(const artifact::Function &f, const Prepared &p, bool output,
+                   Part part);
+  Status copyTensors(Part part, bool back);
+  Status checkOwned() const;
   Status poison();
   Status measure(const artifact::Function &f, Prepared &p);
   Status copyBetweenArenas(const Launch &launch, const Prepared &p);
-  Status enqueue(const artifact::Function &f, const Prepared &p);
+  static Range rangeOf(const artifact::Function &f, Part part);
+  Status enqueue(const artifact::Function &f, const Prepared &p, Range range);
   Status recordEvent(const Prepared &p, size_t i);
-  Status readEvents(Prepared &p);
-  Status enqueueAsGraph(const artifact::Function &f, Prepared &p);
-  Status checkRunnable(const artifact::Function &f, const Prepared &p) const;
+  Status readEvents(Prepared &p, Range range);
+  Status enqueueAsGraph(const artifact::Function &f, Prepared &p, Part part);
+  Status checkRunnable(size_t function, Part part) const;
   unsigned threads() const;
   Status reserveStaging();
   void releaseStaging();
@@ -159,7 +199,10 @@ private:
   std::unique_ptr<Module> module; // null if all kernels have images
   std::vector<std::unique_ptr<Module>> images; // by kernel, or null: `module`
   std::unique_ptr<Stream> stream;
-  std::vector<void *> parameters, states;
+  std::vector<void *> parameters, states; // null until bound, if bindTensors
+  std::vector<Bound> boundTensors[2];     // bindTensors: parameters, states
+  /// The function whose forward has run and whose backward may follow.
+  std::optional<size_t> awaitsBackward;
   bool statesWritten = false;     // else still zero from allocation
   uint8_t *staging = nullptr;     // while values are set, unless `direct`
   bool direct = true;             // the CPU may access the device's memory

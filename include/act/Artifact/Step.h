@@ -90,6 +90,7 @@ struct State {
 struct Port {
   std::string name;
   TensorType type;
+  std::string updates; // of an output: the input whose new value it is, or ""
 };
 
 /// Run-time scalars, set before each run: lr (f32), step (i64, from 1),
@@ -169,7 +170,7 @@ struct Buffer {
   bool onHost = false; // in the host arena
 };
 struct Function {
-  std::string name; // step, eval, forward
+  std::string name; // step, eval, forward, grad
   std::vector<Port> inputs, outputs;
   std::vector<Launch> launches;
   std::vector<Buffer> plan;
@@ -177,6 +178,10 @@ struct Function {
   /// The second arena, in host memory on every device: values that forward
   /// offloads until backward needs them.
   uint64_t hostArenaBytes = 0;
+  /// The first launch of backward, if the function may be run in two parts:
+  /// the second one is given gradients that depend on the results of the first.
+  /// 0: it runs as a whole.
+  uint32_t backward = 0;
 };
 
 struct Step {

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""act: a compiler for training transformers in less memory.
+
+>>> import act
+>>> m = act.import_config({"model_type": "llama", "hidden_size": 32,
+...     "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2,
+...     "vocab_size": 64}, batch=1, seq=8)
+>>> m.run(fuse_attention=True, remat="selective", optimizer="adamw")
+<act.Module: @forward @grad @step>
+>>> step = act.Device("host").load(m.emit())
+>>> step.initialise(seed=1)
+"""
+
+from ._act import Diagnostic, Entity
+from .compiler import Module, import_config
+from .errors import CompileError, DeviceError, Error, Finding
+from .report import Report
+from .runtime import Buffer, Device, Kernel, Step
+
+__all__ = [
+    "Buffer", "CompileError", "Device", "DeviceError", "Diagnostic", "Entity", "Error",
+    "Finding", "Kernel", "Module", "Report", "Step", "import_config",
+]

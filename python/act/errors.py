@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The exceptions of act. All of them are :class:`Error`."""
+
+
+class Error(Exception):
+    """Something that act refused, or that failed."""
+
+
+class CompileError(Error):
+    """The compiler refused a module or what was asked of it.
+
+    ``diagnostics`` are all its messages with their places, in order.
+    """
+
+    def __init__(self, message, diagnostics=()):
+        super().__init__(message)
+        self.diagnostics = list(diagnostics)
+
+    def __str__(self):
+        notes = [str(d) for d in self.diagnostics if d.severity in ("error", "note")]
+        return "\n".join(notes) if notes else super().__str__()
+
+
+class DeviceError(Error):
+    """A device, a kernel or a step failed, or was given what it does not take."""
+
+
+class Finding(DeviceError):
+    """The simulator found an error in a kernel: a race, an access out of bounds, ...
+
+    ``findings`` has a text for each.
+    """
+
+    def __init__(self, message, findings=()):
+        super().__init__(message)
+        self.findings = list(findings)
