@@ -8,6 +8,7 @@
 #include "dialects/act/Dialect.h"
 #include "dialects/act/Flops.h"
 #include "dialects/act/LinalgBuilder.h"
+#include "dialects/act/LinalgGradient.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -118,6 +119,18 @@ struct LoopCost : CostOpInterface::ExternalModel<LoopCost<Op>, Op> {
   }
 };
 
+template <typename Op>
+struct LoopGradient
+    : DifferentiableOpInterface::ExternalModel<LoopGradient<Op>, Op> {
+  LogicalResult buildGradient(Operation *op, OpBuilder &b,
+                              ValueRange resultGrads, ArrayRef<bool> needed,
+                              SmallVectorImpl<Value> &operandGrads) const {
+    return buildLinalgGradient(cast<linalg::LinalgOp>(op), b, resultGrads[0],
+                               needed, operandGrads);
+  }
+  Operation *withStatistics(Operation *op, OpBuilder &) const { return op; }
+};
+
 template <typename... Ops> void attachFree(MLIRContext *context) {
   (Ops::template attachInterface<OwnForm<Ops>, Free<Ops>, FreeCost<Ops>>(
        *context),
@@ -125,7 +138,9 @@ template <typename... Ops> void attachFree(MLIRContext *context) {
 }
 
 template <typename... Ops> void attachLoops(MLIRContext *context) {
-  (Ops::template attachInterface<OwnForm<Ops>, LoopCost<Ops>>(*context), ...);
+  (Ops::template attachInterface<OwnForm<Ops>, LoopCost<Ops>,
+                                 LoopGradient<Ops>>(*context),
+   ...);
 }
 
 } // namespace
