@@ -17,7 +17,14 @@ from .errors import CompileError, DeviceError, Error, Finding
 from .report import Report
 from .runtime import Buffer, Device, Kernel, Step
 
+
+def from_torch(module, args=(), kwargs=None, **options):
+    """A PyTorch module that act runs and differentiates: see act._torch.door."""
+    from ._torch.door import from_torch as door
+    return door(module, args, kwargs, **options)
+
+
 __all__ = [
     "Buffer", "CompileError", "Device", "DeviceError", "Diagnostic", "Entity", "Error",
-    "Finding", "Kernel", "Module", "Report", "Step", "import_config",
+    "Finding", "Kernel", "Module", "Report", "Step", "from_torch", "import_config",
 ]

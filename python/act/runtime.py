@@ -225,6 +225,10 @@ class Step:
         self._native.run(function, _Part.WHOLE)
         return outputs
 
+    def run_bound(self, function):
+        """Runs a function whose inputs and outputs are all bound."""
+        self._native.run(function, _Part.WHOLE)
+
     def forward(self, function="grad"):
         """Runs the forward part of a differentiable function."""
         self._native.run(function, _Part.FORWARD)

@@ -51,6 +51,8 @@ void act::python::bindErrors(nb::module_ &module) {
 }
 
 NB_MODULE(_act, module) {
+  // Objects that live as long as the process are no leak to report.
+  nb::set_leak_warnings(false);
   module.doc() = "act's C interfaces: compiler and runtime.";
   // A library of another version than the headers that this was compiled with.
   if (actc_version() >> 16 != ACTC_VERSION_MAJOR ||
