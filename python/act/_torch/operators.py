@@ -95,7 +95,7 @@ def _slice(w, n):
     end = max(clamp(argument(n, 3, "end"), size), start)
     step = argument(n, 4, "step", 1)
     if end == start:
-        raise Unsupported("aten.slice of no elements")
+        return Value("", x.shape[:dim] + (0,) + x.shape[dim + 1:], x.dtype)
     x = w.body.slice(x, dim, start, end)
     return _every(w, x, dim, step)
 
@@ -157,9 +157,38 @@ def _getitem(w, n):
 @handles("aten.cat.default")
 def _cat(w, n):
     dtype = result(n)[1]
-    parts = [w.body.cast(w.value(p), dtype) for p in n.args[0]]
-    parts = [p for p in parts if p.shape != (0,)]
+    parts = [w.value(p) for p in n.args[0]]
+    parts = [w.body.cast(p, dtype) for p in parts if 0 not in p.shape]
     return w.body.concat(parts, argument(n, 1, "dim", 0) % parts[0].rank)
+
+
+@handles("aten.copy.default")
+def _copy(w, n):
+    shape, dtype = result(n)
+    return w.body.expand(w.body.cast(w.value(n.args[1]), dtype), shape)
+
+
+@handles("aten.slice_scatter.default", "aten.select_scatter.default")
+def _scatter(w, n):
+    """x with other values in a slice."""
+    x, source = w.value(n.args[0]), w.value(n.args[1])
+    dim = argument(n, 2, "dim", 0) % x.rank
+    size = x.shape[dim]
+    if "select" in str(n.target):
+        start = n.args[3] % size
+        end = start + 1
+        source = w.body.reshape(source, x.shape[:dim] + (1,) + x.shape[dim + 1:])
+    else:
+        start, end = argument(n, 3, "start"), argument(n, 4, "end")
+        if argument(n, 5, "step", 1) != 1:
+            raise Unsupported("aten.slice_scatter with steps")
+        start = 0 if start is None else max(start + size if start < 0 else start, 0)
+        end = size if end is None else min(end + size if end < 0 else end, size)
+    parts = [w.body.slice(x, dim, 0, start)] if start else []
+    parts.append(w.body.cast(source, x.dtype))
+    if end < size:
+        parts.append(w.body.slice(x, dim, end, size))
+    return w.body.concat(parts, dim)
 
 
 @handles("aten.stack.default")
@@ -759,10 +788,26 @@ def _index(w, n):
     return w.body.transpose(rows, back)
 
 
+@handles("aten.gather.default")
+def _gather(w, n):
+    """out[i, j] = x[i, ids[i, j]], for a dimension j of any number."""
+    x, ids = w.value(n.args[0]), w.value(n.args[2])
+    dim = n.args[1] % x.rank
+    stride = math.prod(x.shape[dim + 1:])
+    place = torch.arange(math.prod(x.shape)).reshape(x.shape).narrow(dim, 0, 1)
+    place = place[tuple(slice(0, 1 if d == dim else s) for d, s in enumerate(ids.shape))]
+    base = w.hold(place.to(ids.dtype))
+    row = arithmetic(w, "add", arithmetic(w, "mul", ids, stride, ids.dtype), base, ids.dtype)
+    flat = w.body.reshape(x, (math.prod(x.shape),))
+    return _rows(w, flat, row, ids.shape)
+
+
 def _rows(w, x, ids, shape):
     """x[ids] along the first dimension; negative indices count from the end."""
     if not x.is_float:
-        raise Unsupported("aten.index of %s" % x.dtype)
+        # By way of f64, which holds whole numbers up to 2^53.
+        rows = _rows(w, w.body.cast(x, torch.float64), ids, shape)
+        return w.body.cast(rows, x.dtype)
     size = x.shape[0]
     table = w.body.reshape(x, (size, math.prod(x.shape[1:])))
     ids = w.body.reshape(ids, (math.prod(ids.shape),))

@@ -59,15 +59,19 @@ class Writer:
         if small.numel() == 1:
             return self.body.constant(small.item(), whole if not broadcasts else
                                       (1,) * len(whole), tensor.dtype)
+        value = self.hold(small)
+        return value if broadcasts else self.body.expand(value, whole)
+
+    def hold(self, tensor):
+        """A constant that is not in the text but an input that the caller binds."""
         for port, held in self.program.held:
-            if held.shape == small.shape and held.dtype == small.dtype \
-                    and torch.equal(held, small):
+            if held.shape == tensor.shape and held.dtype == tensor.dtype \
+                    and torch.equal(held, tensor):
                 break
         else:
             port = "constant.%d" % len(self.program.held)
-            self.program.held.append((port, small.contiguous()))
-        value = self.input(port, tuple(small.shape), small.dtype)
-        return value if broadcasts else self.body.expand(value, whole)
+            self.program.held.append((port, tensor.contiguous()))
+        return self.input(port, tuple(tensor.shape), tensor.dtype)
 
     def input(self, port, shape, dtype):
         """The argument of @forward of that name; a layer gets it as a shared value."""
