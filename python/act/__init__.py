@@ -12,6 +12,7 @@
 """
 
 from ._act import Diagnostic, Entity
+from . import tile
 from .compiler import Module, import_config
 from .errors import CompileError, DeviceError, Error, Finding
 from .report import Report
@@ -27,4 +28,5 @@ def from_torch(module, args=(), kwargs=None, **options):
 __all__ = [
     "Buffer", "CompileError", "Device", "DeviceError", "Diagnostic", "Entity", "Error",
     "Finding", "Kernel", "Module", "Report", "Step", "from_torch", "import_config",
+    "tile",
 ]

@@ -138,7 +138,7 @@ def import_config(config, **options):
     ...     "intermediate_size": 64, "num_hidden_layers": 2,
     ...     "num_attention_heads": 2, "vocab_size": 64}, batch=1, seq=8)
     >>> m.report()["parameters_bytes"]
-    86400
+    98944
     """
     if hasattr(config, "to_json_string"):
         config = config.to_json_string()

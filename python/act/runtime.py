@@ -2,6 +2,7 @@
 """Devices, compiled steps and kernels."""
 
 import json
+import re
 
 import numpy as np
 
@@ -53,14 +54,14 @@ class Device:
         entry in index.json, which says its shape of launch."""
         data = code.encode() if isinstance(code, str) else bytes(code)
         flags = _ALLOW_NATIVE if self.kind == "host" else 0
-        return Kernel(self, _act.Kernel(self._native, data, name, flags), name, entry)
+        return Kernel(self, _act.Kernel(self._native, data, name, flags), name, entry,
+                      _parameters(data, name))
 
     def kernels(self, module, **options):
         """The kernels of a module for this device, by name."""
         files = module.emit_ptx(target=self.target, **options)
-        index = json.loads(files["index.json"])
-        return {k["name"]: self.kernel(files[k["ptx"]], k["name"], k)
-                for k in index["kernels"]}
+        return {k["name"]: self.kernel(files[k["file"]], k["entry"], k)
+                for k in json.loads(files["index.json"])}
 
     def __repr__(self):
         return "<act.Device %s>" % self.name
@@ -94,14 +95,28 @@ class Buffer:
 
 
 class Kernel:
-    """A kernel on a device. Call it with the grid, then launch with arguments::
+    """A kernel on a device. One that the compiler made knows its grid, and is called
+    with its arguments; for others the grid is given: ``kernel[grid](buffer, 3.0)``."""
 
-        kernel[grid](buffer, 3.0, 128)
-    """
-
-    def __init__(self, device, native, name, entry=None):
+    def __init__(self, device, native, name, entry=None, letters=None):
         self.device, self.name, self.entry = device, name, entry
+        self._letters = letters
         self._native = native
+
+    def __call__(self, *arguments):
+        if not self.entry:
+            raise Error("kernel %s: its grid is not known; launch it with kernel[grid](...)"
+                        % self.name)
+        self.launch(self.entry["grid"], *arguments)
+
+    def _types(self, arguments):
+        letters = self._letters
+        if letters is None:
+            return "".join("p" if isinstance(a, Buffer) else "l" if isinstance(a, int)
+                           else "d" for a in arguments)
+        # An address is a number of 64 bits where PTX does not say that it is one.
+        return "".join("p" if c == "l" and isinstance(a, Buffer) else c
+                       for c, a in zip(letters, arguments)) + letters[len(arguments):]
 
     def __getitem__(self, grid):
         grid = (grid,) if isinstance(grid, int) else tuple(grid)
@@ -116,8 +131,11 @@ class Kernel:
             block = entry.get("block")
             if block is None:
                 raise Error("kernel %s: the size of a block is not known; give block=" % self.name)
+        if entry.get("tensor_maps"):
+            raise Error("kernel %s takes tensor maps; compile it for a target without them"
+                        % self.name)
         if types is None:
-            types = _letters(entry, arguments)
+            types = self._types(arguments)
         cluster = entry.get("cluster") or []
         self._native.launch(
             list(grid), [block] if isinstance(block, int) else list(block),
@@ -127,13 +145,21 @@ class Kernel:
             [a._native if isinstance(a, Buffer) else a for a in arguments])
 
 
-def _letters(entry, arguments):
-    known = {"pointer": "p", "i32": "i", "i64": "l", "f32": "f", "f64": "d"}
-    if "parameters" in entry:
-        return "".join(known.get(p if isinstance(p, str) else p["type"], "p")
-                       for p in entry["parameters"])
-    return "".join("p" if isinstance(a, Buffer) else "l" if isinstance(a, int) else "d"
-                   for a in arguments)
+def _parameters(code, name):
+    """A letter for each parameter that PTX declares; None for other code."""
+    text = code if isinstance(code, str) else code.decode("ascii", "replace")
+    found = re.search(r"\.entry\s+%s\s*\((.*?)\)" % re.escape(name), text, re.S)
+    if not found:
+        return None
+    letters = ""
+    for one in re.findall(r"\.param([^,]*)", found.group(1)):
+        kind = re.search(r"\.([usbf])(32|64)\b", one)
+        if not kind:
+            return None
+        letters += "p" if ".ptr" in one else {
+            "f32": "f", "f64": "d"}.get("".join(kind.groups()),
+                                        "l" if kind.group(2) == "64" else "i")
+    return letters
 
 
 class Step:

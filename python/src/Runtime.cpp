@@ -50,10 +50,10 @@ actrt_dtype dtypeOf(nb::dlpack::dtype t) {
     return ACTRT_DTYPE_I32;
   if (is(Code::Int, 64))
     return ACTRT_DTYPE_I64;
-  throw nb::type_error(("act has no element type of DLPack code " +
+  throw DeviceError{"act has no element type of DLPack code " +
                         std::to_string(t.code) + " and " +
-                        std::to_string(t.bits) + " bits")
-                           .c_str());
+                        std::to_string(t.bits) + " bits",
+                    {}};
 }
 
 template <typename A> actrt_type typeOf(const A &a) {
@@ -214,10 +214,10 @@ public:
     shape.persistent = persistent;
     shape.at_once = atOnce;
     if (types.size() != arguments.size())
-      throw nb::value_error(("the kernel takes " +
-                             std::to_string(types.size()) + " arguments, got " +
-                             std::to_string(arguments.size()))
-                                .c_str());
+      throw DeviceError{"the kernel takes " + std::to_string(types.size()) +
+                            " arguments, got " +
+                            std::to_string(arguments.size()),
+                        {}};
     std::vector<actrt_argument> list;
     for (size_t i = 0; i < arguments.size(); ++i)
       list.push_back(argument(types[i], arguments[i], i));
@@ -240,9 +240,8 @@ private:
   static actrt_argument argument(char type, const Argument &given, size_t at) {
     actrt_argument a{};
     auto wrong = [&](const char *expected) {
-      throw nb::type_error(("argument " + std::to_string(at) + ": expected " +
-                            expected)
-                               .c_str());
+      throw DeviceError{
+          "argument " + std::to_string(at) + ": expected " + expected, {}};
     };
     if (type == 'p') {
       auto *buffer = std::get_if<Buffer *>(&given);
