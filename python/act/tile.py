@@ -194,7 +194,7 @@ class Block(_Value):
 
     def broadcast(self, shape):
         """Repeats dimensions of 1."""
-        shape = tuple(shape)
+        shape = tuple(_size(s) for s in shape)
         if self.shape == shape:
             return self
         return Block(_trace().op("tile.broadcast %s : %s -> %s" % (
