@@ -469,7 +469,9 @@ void replayViews(Block &block, Operation *boundary) {
     SmallVector<OpOperand *> behind;
     for (OpOperand &use : op->getUses()) {
       Operation *user = block.findAncestorOpInBlock(*use.getOwner());
-      if (user->isBeforeInBlock(boundary) ||
+      // A view that enters a repeat has memory of its own, and the two repeats
+      // of a layer share it.
+      if (user->isBeforeInBlock(boundary) || isa<RepeatOp>(user) ||
           user->hasTrait<OpTrait::IsTerminator>())
         continue;
       behind.push_back(&use);

@@ -18,8 +18,8 @@ def compile_graph(gm, examples, *, names=None, remat=None, budget=None, device=N
     """A Compiled of an FX graph with example arguments."""
     del on_unsupported
     graph, _ = capture.lower(gm, examples, names)
-    program = write.write(graph)
     device = device_of([e for e in examples if isinstance(e, torch.Tensor)], device)
+    program = write.write(graph, on_gpu=device.kind != "host")
     text = program.text()
     module = Module.parse(text, "<torch>")
     flags = list(passes)

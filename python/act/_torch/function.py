@@ -70,7 +70,9 @@ class Compiled:
 
     def __call__(self, *arguments):
         graph = self.graph
-        tensors = [a.detach() if not a.requires_grad else a for a in arguments]
+        tensors = list(arguments)
+        for position in graph.updates:  # backward may read the value of before
+            tensors[position] = arguments[position].detach().clone()
         if self.differentiates and torch.is_grad_enabled() and any(
                 a.requires_grad for a in tensors):
             made = _Call.apply(self, *tensors)

@@ -573,6 +573,52 @@ def _rms_norm(w, n):
     return rms_norm(w, x, weight, torch.finfo(x.dtype).eps if eps is None else eps)
 
 
+def _per_channel(w, v, rank, dtype):
+    return w.body.reshape(w.body.cast(v, dtype), (v.shape[0],) + (1,) * (rank - 2))
+
+
+@handles("aten._native_batch_norm_legit_functional.default",
+         "aten._native_batch_norm_legit_no_training.default",
+         "aten._native_batch_norm_legit.no_stats")
+def _batch_norm(w, n):
+    """(result, nothing, nothing, new running mean, new running variance)"""
+    name = str(n.target)
+    stats = "no_stats" not in name
+    x = w.value(n.args[0])
+    weight, bias = n.args[1:3]
+    if stats:
+        mean, var = w.value(n.args[3]), w.value(n.args[4])
+    train = "no_training" not in name and n.args[5 if stats else 3]
+    momentum, eps = n.args[-2:]
+    new = (None, None)
+    if train:
+        dims = [d for d in range(x.rank) if d != 1]
+        count = math.prod(x.shape[d] for d in dims)
+        batch_mean = w.body.scale(w.body.sum(x, dims, True), 1 / count)
+        apart = w.body.binary("sub", x, batch_mean)
+        batch_var = w.body.scale(
+            w.body.sum(w.body.binary("mul", apart, apart), dims, True), 1 / count)
+        if stats:
+            new = tuple(w.body.binary(
+                "add", w.body.scale(old, 1 - momentum),
+                w.body.scale(w.body.reshape(now, old.shape), factor))
+                for old, now, factor in (
+                    (mean, batch_mean, momentum),
+                    (var, batch_var, momentum * count / max(count - 1, 1))))
+    else:
+        apart = w.body.binary("sub", x, _per_channel(w, mean, x.rank, x.dtype))
+        batch_var = _per_channel(w, var, x.rank, x.dtype)
+    spread = scalar_map(w, batch_var, [
+        "%%e = arith.constant %s : {0}" % number(eps), "%v = arith.addf %0, %e : {0}",
+        "%r = math.rsqrt %v : {0}"])
+    out = w.body.binary("mul", apart, spread)
+    if weight is not None:
+        out = w.body.binary("mul", out, _per_channel(w, w.value(weight), x.rank, x.dtype))
+    if bias is not None:
+        out = w.body.binary("add", out, _per_channel(w, w.value(bias), x.rank, x.dtype))
+    return (out, None, None, *new)
+
+
 # ---- Products -------------------------------------------------------------
 
 @handles("aten.linear.default")

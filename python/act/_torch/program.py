@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes a module of act, as text: values, types, and the functions around them."""
 
+import math
+
 import torch
 
 from .capture import Unsupported
@@ -72,6 +74,38 @@ def broadcast(*shapes):
     return tuple(torch.broadcast_shapes(*shapes))
 
 
+def regroup(dims, shape):
+    """Dimensions, each a list of (stride, size), as those of another shape; None if
+    that is no view."""
+    atoms = [a for dim in dims for a in dim if a[1] != 1]
+    out = []
+    for size in shape:
+        group, left = [], size
+        while left > 1:
+            stride, n = atoms.pop(0)
+            if left % n == 0:
+                group.append((stride, n))
+                left //= n
+            elif n % left == 0:  # the outer part of a dimension
+                group.append((stride * (n // left), left))
+                atoms.insert(0, (stride, n // left))
+                left = 1
+            else:
+                return None
+        out.append(group)
+    return out
+
+
+def in_order(dims):
+    """Whether the elements come in the order of memory."""
+    expected = 1
+    for stride, size in reversed([a for dim in dims for a in dim if a[1] != 1]):
+        if stride != expected:
+            return False
+        expected *= size
+    return True
+
+
 class Body:
     """A function's body: lines, and ops that shorten writing them."""
 
@@ -80,6 +114,7 @@ class Body:
         self.lines = []
         self._count = 0
         self._constants = {}
+        self._views = {}  # of reshapes and transposes, by name: see _view
 
     def fresh(self):
         self._count += 1
@@ -103,20 +138,43 @@ class Body:
     # ---- Views ----
 
     def reshape(self, x, shape):
-        shape = tuple(shape)
+        shape = tuple(int(d) for d in shape)
         if x.shape == shape:
             return x
-        return self.op("act.reshape %s : %s -> %s" % (
+        base, dims = self._view(x)
+        dims = regroup(dims, shape)
+        if dims is not None and base is not x and in_order(dims):
+            return self.reshape(base, shape)
+        out = self.op("act.reshape %s : %s -> %s" % (
             x.name, x.type, tensor_type(shape, x.dtype)), shape, x.dtype)
+        if dims is not None:
+            self._views[out.name] = (base, dims)
+        return out
 
     def transpose(self, x, order):
         order = [d % x.rank for d in order]
         if order == list(range(x.rank)):
             return x
         shape = [x.shape[d] for d in order]
-        return self.op("act.transpose %s [%s] : %s -> %s" % (
+        base, dims = self._view(x)
+        dims = [dims[d] for d in order]
+        if in_order(dims):
+            return self.reshape(base, shape)
+        out = self.op("act.transpose %s [%s] : %s -> %s" % (
             x.name, ", ".join(map(str, order)), x.type, tensor_type(shape, x.dtype)),
             shape, x.dtype)
+        self._views[out.name] = (base, dims)
+        return out
+
+    def _view(self, x):
+        """What x is a view of, and for each dimension of x its strides there."""
+        if x.name in self._views:
+            return self._views[x.name]
+        dims, stride = [], 1
+        for size in reversed(x.shape):
+            dims.append([(stride, size)])
+            stride *= size
+        return x, dims[::-1]
 
     def expand(self, x, shape):
         """As torch's expand, to a whole shape."""
@@ -143,13 +201,24 @@ class Body:
         sizes = [int(s) for s in sizes]
         if len(sizes) == 1:
             return [x]
-        last, back = self.to_last(x, dim)
-        shapes = [last.shape[:-1] + (s,) for s in sizes]
-        parts = [Value(self.fresh(), s, x.dtype) for s in shapes]
+        # A part is in one piece for each index in front of `dim`.
+        row = math.prod(x.shape[dim + 1:])
+        rows = self.reshape(x, x.shape[:dim] + (x.shape[dim] * row,))
+        parts = [Value(self.fresh(), x.shape[:dim] + (s * row,), x.dtype) for s in sizes]
         self.lines.append("    %s = act.split %s : %s -> %s" % (
-            ", ".join(p.name for p in parts), last.name, last.type,
+            ", ".join(p.name for p in parts), rows.name, rows.type,
             ", ".join(p.type for p in parts)))
-        return [self.transpose(p, back) for p in parts]
+        if dim != x.rank - 1:
+            parts = [self._own_memory(p) for p in parts]
+        return [self.reshape(p, x.shape[:dim] + (s,) + x.shape[dim + 1:])
+                for p, s in zip(parts, sizes)]
+
+    def _own_memory(self, x):
+        """x, and its gradient, in memory of their own: a GPU's kernel on blocks reads
+        rows in another shape only from there."""
+        if not self.program.on_gpu:
+            return x
+        return self.op("act.kept %s : %s" % (x.name, x.type), x.shape, x.dtype)
 
     def slice(self, x, dim, start, end):
         """x[start:end] along a dimension."""
@@ -162,12 +231,15 @@ class Body:
     def concat(self, parts, dim):
         if len(parts) == 1:
             return parts[0]
-        moved = [self.to_last(p, dim) for p in parts]
-        shape = moved[0][0].shape[:-1] + (sum(p.shape[-1] for p, _ in moved),)
+        front, behind = parts[0].shape[:dim], parts[0].shape[dim + 1:]
+        rows = [self.reshape(p, front + (math.prod(p.shape[dim:]),)) for p in parts]
+        if behind:
+            rows = [self._own_memory(r) for r in rows]
+        shape = front + (sum(r.shape[-1] for r in rows),)
         joined = self.op("act.concat %s : (%s) -> %s" % (
-            ", ".join(p.name for p, _ in moved), ", ".join(p.type for p, _ in moved),
+            ", ".join(r.name for r in rows), ", ".join(r.type for r in rows),
             tensor_type(shape, parts[0].dtype)), shape, parts[0].dtype)
-        return self.transpose(joined, moved[0][1])
+        return self.reshape(joined, front + (sum(p.shape[dim] for p in parts),) + behind)
 
     def cast(self, x, dtype):
         if x.dtype == dtype:
@@ -276,8 +348,8 @@ class Body:
 class Program:
     """A module: parameters, functions, and the constants that callers hand over."""
 
-    def __init__(self, name):
-        self.name = name
+    def __init__(self, name, on_gpu=False):
+        self.name, self.on_gpu = name, on_gpu
         self.parameters = []  # text
         self.functions = []
         self.inputs = []  # of @forward: (value, attributes)

@@ -207,9 +207,9 @@ def _compress(tensor):
     return tensor
 
 
-def write(graph, name="model"):
+def write(graph, name="model", on_gpu=False):
     """The Program of a graph."""
-    program = Program(name)
+    program = Program(name, on_gpu)
     body = Body(program)
     tracked = _tracked(graph)
     writer = Writer(program, body, graph, tracked)
