@@ -18,7 +18,7 @@ packages=(
   libfmt-dev nlohmann-json3-dev libcli11-dev liblz4-dev     # libraries
   libflatbuffers-dev flatbuffers-compiler coinor-libcbc-dev pkg-config
   googletest libbenchmark-dev                               # tests, benchmarks
-  python3 python3-venv
+  python3 python3-venv python3-dev                          # tests, the package
 )
 
 fail() {

@@ -80,9 +80,13 @@ def lower(gm, examples, names=None):
         if any(not isinstance(d, int) for d in e.shape):
             raise Unsupported("argument %d has a dynamic shape: compile with "
                               "dynamic=False" % i)
-    lowered, signature = aot_export_module(
-        gm, list(examples), trace_joint=False, pre_dispatch=True,
-        decompositions=_decompositions())
+    try:
+        lowered, signature = aot_export_module(
+            gm, list(examples), trace_joint=False, pre_dispatch=True,
+            decompositions=_decompositions())
+    except Exception as error:
+        raise Unsupported("PyTorch makes no functional graph of it: %s" % (
+            str(error).strip().splitlines() or [type(error).__name__])[0]) from error
     for node in reversed(lowered.graph.nodes):
         if str(node.target).startswith(_IGNORED):
             lowered.graph.erase_node(node)
@@ -92,21 +96,27 @@ def lower(gm, examples, names=None):
     own.update(gm.named_buffers())
     by_place = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
     arguments, values, following = [], [], iter(enumerate(examples))
+    tokens = set(signature.input_tokens)  # of operators with effects
     for place in places:
+        if place.name in tokens:
+            continue
         if place.name in by_place:
             name = by_place[place.name]
             tensor = own[name]
         else:
-            i, tensor = next(following)
+            i, tensor = next(following, (None, None))
+            if tensor is None:
+                raise Unsupported("the graph has an argument %s that is none of the "
+                                  "function's" % place.name)
             name = names[i] if names else _clean(place, gm, i)
         parameter = isinstance(tensor, torch.nn.Parameter) and tensor.is_floating_point()
         arguments.append(Argument(place, name, tensor, parameter))
         values.append(tensor)
     output = next(n for n in lowered.graph.nodes if n.op == "output")
-    results = list(output.args[0])
+    results = list(output.args[0])[len(signature.output_tokens):]
     updates = []
     targets = {a.name: i for i, a in enumerate(arguments)}
-    places_at = {p.name: i for i, p in enumerate(places)}
+    places_at = {a.node.name: i for i, a in enumerate(arguments)}
     names_of_results = [r.name if isinstance(r, Node) else None for r in results]
     mutated = {**signature.buffers_to_mutate,
                **getattr(signature, "parameters_to_mutate", {})}
@@ -131,8 +141,14 @@ def _clean(place, gm, i):
 
 def _fold(gm, arguments, results, updates):
     """Computes what depends on no argument, and drops what nobody reads."""
-    constants, nodes = {}, []
+    constants, nodes, sizes = {}, [], {}
     for node in gm.graph.nodes:
+        if str(node.target) == "aten.sym_size.int":
+            sizes[node] = int(node.args[0].meta["val"].shape[node.args[1]])
+            continue
+        if sizes:
+            node.args = map_arg(node.args, lambda n: sizes.get(n, n))
+            node.kwargs = map_arg(node.kwargs, lambda n: sizes.get(n, n))
         if node.op == "get_attr":
             constants[node] = getattr(gm, node.target)
         if node.op != "call_function":
@@ -142,6 +158,9 @@ def _fold(gm, arguments, results, updates):
             constants[node] = _evaluate(node, constants)
         else:
             nodes.append(node)
+    for node in reversed(sizes):  # they are no readers of their tensors any more
+        if not node.users:
+            gm.graph.erase_node(node)
     live = {r for r in results if isinstance(r, Node)}
     kept = []
     for node in reversed(nodes):
