@@ -25,8 +25,17 @@ def from_torch(module, args=(), kwargs=None, **options):
     return door(module, args, kwargs, **options)
 
 
+def torch_memory(loss, model, **options):
+    """What PyTorch on a card takes for a step of a module: see act._torch.memory."""
+    from ._torch import memory
+    try:
+        return memory.torch_memory(loss, model, **options)
+    except memory.Refused as error:
+        raise Error("PyTorch has no such kernel: %s" % error) from error
+
+
 __all__ = [
     "Buffer", "CompileError", "Device", "DeviceError", "Diagnostic", "Entity", "Error",
     "Finding", "Kernel", "Module", "Report", "Step", "from_torch", "import_config",
-    "tile",
+    "tile", "torch_memory",
 ]
