@@ -30,10 +30,8 @@ def compile_graph(gm, examples, *, names=None, remat=None, budget=None, device=N
                     "recompute")
     differentiable = any(a.requires_grad for a in graph.arguments)
     if differentiable:
-        if remat or budget:
-            flags.append("--remat=" + ("budget=%s" % budget if budget else remat))
-        else:
-            flags.append("--autodiff")
+        flags.append("--remat=" + ("budget=%s" % budget if budget else
+                                   remat or "selective"))
     module.run(*flags)
     return Compiled(graph, program, module, device)
 
@@ -85,7 +83,7 @@ def from_torch(module, args=(), kwargs=None, **options):
     """A torch module, captured by torch.export with example arguments, that act runs
     and differentiates.
 
-    Options: ``remat`` (a policy) or ``budget`` ("24GB"), ``device`` (an act Device or
+    Options: ``remat`` (a policy; default: selective) or ``budget`` ("24GB"), ``device`` (an act Device or
     its name; default: where the tensors are), ``fuse_attention``, ``passes``. A module
     that act does not take is an Error that says why.
     """

@@ -201,7 +201,8 @@ class Lives(TorchDispatchMode):
     def accumulates(self, old, new):
         """Is this the engine adding up gradients, and may it do so in place? Formulas of
         gradients here multiply and sum, but never add two tensors."""
-        if self.phase != "backward" or torch.is_grad_enabled():
+        if self.phase != "backward" or torch.is_grad_enabled() or not all(
+                isinstance(t, torch.Tensor) for t in (old, new)):
             return False
         alone = (torch._C._storage_Use_Count(old.untyped_storage()._cdata) == SOLE_STORAGE and
                  old._use_count() == SOLE_TENSOR and dense(old))
@@ -300,7 +301,15 @@ class _Step(Lives):
         return self.inputs[key][1]
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if func is aten._local_scalar_dense.default and args[0].device.type == "meta":
+            return {torch.bool: True}.get(args[0].dtype,
+                                          1.0 if args[0].is_floating_point() else 1)
         leaves = [t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
+        for t in leaves:  # what no operator here has made was there before
+            key = t.untyped_storage()._cdata
+            if t.device.type == "meta" and key not in self.known and key not in self.live:
+                self.known.add(key)
+                self.inputs[key] = (t, t)
         if any(t.device.type == "meta" for t in leaves):
             args, kwargs = tree_map(self._twin, (args, kwargs or {}))
         return super().__torch_dispatch__(func, types, args, kwargs)
@@ -355,8 +364,9 @@ def torch_memory(loss, model, *, optimizer=None, attention="sdpa"):
 
     Checkpointing, hooks and frozen parameters are as they are in the model. The second
     step is measured, when the optimizer has its states and gradients are freed
-    (``zero_grad``). Sizes must not depend on data: an operator whose result does is an
-    error of PyTorch's.
+    (``zero_grad``). A number that the step reads from a tensor (``.item()``) is 1.
+    Sizes must not depend on data: an operator whose result does is an error of
+    PyTorch's.
 
     The bytes: retained and peak are those of view torch in act's report, activations
     during forward and backward. total_peak is all memory at once, from the first

@@ -116,6 +116,12 @@ def train(name, steps=20, **options):
     texts = [c.module.text for c in backend.compiled]
     buffers = max([(a - b).abs().max().item() for a, b in zip(model.buffers(), twin.buffers())
                    if a.is_floating_point()], default=0)
+    if not options and name not in ("mlp", "convolutions"):
+        # Few values of an MLP fill more padding; convolutions join their windows.
+        eager = act.torch_memory(loss, model).peak_bytes
+        # Dynamo may compile a graph again.
+        arena = sum({c.program.text(): c.arena_bytes for c in backend.compiled}.values())
+        check(f"{name}: an arena of {arena}, PyTorch has a peak of {eager}", arena < eager)
     check(f"{name} {options or ''}: loss {losses[1].item():.4f}, at most {worst:.1e} from "
           f"eager's; {sum(t.count('act.repeat @') for t in texts)} repeats, "
           f"{sum(t.count('act.attention ') for t in texts)} attentions",
