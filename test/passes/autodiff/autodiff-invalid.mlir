@@ -63,9 +63,86 @@ func.func @forward(%x: tensor<4xf32>) -> tensor<f32> {
 act.parameter @w "w" : tensor<4xf32>
 func.func @forward(%x: tensor<4xf32>) -> tensor<f32> {
   %w = act.param @w : tensor<4xf32>
-  // expected-error@+1 {{'act.softmax_grad' op has no gradient, but the loss depends on trained parameters through it}}
+  // expected-error@+1 {{'act.softmax_grad' op has no gradient, but what is differentiated depends on trained parameters through it}}
   %y = act.softmax_grad %x, %w axis 0 : tensor<4xf32>
   %sum = act.sum_to %y : tensor<4xf32> -> tensor<1xf32>
   %loss = act.reshape %sum : tensor<1xf32> -> tensor<f32>
   return %loss : tensor<f32>
+}
+
+// -----
+
+module {
+  // expected-error@+1 {{argument 0 of @forward has act.requires_grad, but the function is not act.differentiable}}
+  func.func @forward(%x: tensor<4xf32> {act.requires_grad}) -> tensor<f32> {
+    %0 = act.sum_to %x : tensor<4xf32> -> tensor<1xf32>
+    %1 = act.reshape %0 : tensor<1xf32> -> tensor<f32>
+    return %1 : tensor<f32>
+  }
+}
+
+// -----
+
+module {
+  // expected-error@+1 {{argument 0 of @forward has act.requires_grad, but 'tensor<4xi32>' has no gradient: expected a tensor of floats}}
+  func.func @forward(%x: tensor<4xi32> {act.requires_grad}) -> tensor<4xi32>
+      attributes {act.differentiable} {
+    return %x : tensor<4xi32>
+  }
+}
+
+// -----
+
+module {
+  // expected-error@+1 {{result 0 of @forward has act.updates = "u", which names no argument of it}}
+  func.func @forward(%x: tensor<4xf32> {act.name = "x", act.requires_grad})
+      -> (tensor<4xf32> {act.updates = "u"}) attributes {act.differentiable} {
+    return %x : tensor<4xf32>
+  }
+}
+
+// -----
+
+module {
+  // expected-error@+1 {{no result depends on a parameter that is trained or on an argument with act.requires_grad}}
+  func.func @forward(%x: tensor<4xf32>) -> tensor<4xf32> attributes {act.differentiable} {
+    return %x : tensor<4xf32>
+  }
+}
+
+// -----
+
+#id = affine_map<(d0) -> (d0)>
+module {
+  func.func @forward(%x: tensor<4xf32> {act.requires_grad}) -> tensor<4xf32>
+      attributes {act.differentiable} {
+    %e = tensor.empty() : tensor<4xf32>
+    // expected-error@+1 {{has no gradient: its body has math.atanh, which has no derivative in act}}
+    %y = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+        ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      %0 = math.atanh %a : f32
+      linalg.yield %0 : f32
+    } -> tensor<4xf32>
+    return %y : tensor<4xf32>
+  }
+}
+
+// -----
+
+#id = affine_map<(d0) -> (d0)>
+#none = affine_map<(d0) -> ()>
+module {
+  func.func @forward(%x: tensor<4xf32> {act.requires_grad}) -> tensor<f32>
+      attributes {act.differentiable} {
+    %e = tensor.empty() : tensor<f32>
+    // expected-error@+1 {{has no gradient: it reduces by arith.maximumf, and act knows the derivative of sums}}
+    %y = linalg.generic {indexing_maps = [#id, #none], iterator_types = ["reduction"]}
+        ins(%x : tensor<4xf32>) outs(%e : tensor<f32>) {
+    ^bb0(%a: f32, %o: f32):
+      %0 = arith.maximumf %a, %o : f32
+      linalg.yield %0 : f32
+    } -> tensor<f32>
+    return %y : tensor<f32>
+  }
 }

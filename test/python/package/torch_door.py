@@ -233,6 +233,60 @@ def dropout():
         model[0].bias.grad, 2 * kept.float().sum(0), atol=1e-4))
 
 
+GENERIC = """
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d1)>
+#col = affine_map<(d0, d1) -> (d0)>
+#tr = affine_map<(d0, d1) -> (d1, d0)>
+module @g {
+  func.func @forward(%x: tensor<5x3xf32> {act.name = "x", act.requires_grad}, %w: tensor<3xf32> {act.name = "w", act.requires_grad}, %t: tensor<3x5xf32> {act.name="t", act.requires_grad})
+      -> (tensor<5x3xf32> {act.name = "y"}, tensor<5xf32> {act.name="z"}) attributes {act.differentiable} {
+    %c = arith.constant 2.0 : f32
+    %e = tensor.empty() : tensor<5x3xf32>
+    %y = linalg.generic {indexing_maps = [#id, #row, #tr, #id], iterator_types = ["parallel", "parallel"]} ins(%x, %w, %t : tensor<5x3xf32>, tensor<3xf32>, tensor<3x5xf32>) outs(%e : tensor<5x3xf32>) {
+    ^bb0(%a: f32, %b: f32, %d: f32, %o: f32):
+      %0 = arith.mulf %a, %b : f32
+      %1 = math.sin %0 : f32
+      %2 = math.exp %d : f32
+      %3 = arith.divf %1, %2 : f32
+      %4 = arith.addf %3, %c : f32
+      %5 = math.rsqrt %4 : f32
+      linalg.yield %5 : f32
+    } -> tensor<5x3xf32>
+    %e2 = tensor.empty() : tensor<5xf32>
+    %zero = arith.constant 0.0 : f32
+    %f = linalg.fill ins(%zero : f32) outs(%e2 : tensor<5xf32>) -> tensor<5xf32>
+    %z = linalg.generic {indexing_maps = [#id, #row, #col], iterator_types = ["parallel", "reduction"]} ins(%y, %w : tensor<5x3xf32>, tensor<3xf32>) outs(%f : tensor<5xf32>) {
+    ^bb0(%a: f32, %b: f32, %o: f32):
+      %0 = math.tanh %a : f32
+      %1 = arith.mulf %0, %b : f32
+      %2 = arith.addf %o, %1 : f32
+      linalg.yield %2 : f32
+    } -> tensor<5xf32>
+    return %y, %z : tensor<5x3xf32>, tensor<5xf32>
+  }
+}
+"""
+
+
+def generic():
+    """Gradients of linalg ops, which the door writes for what act has no op for."""
+    torch.manual_seed(0)
+    x, w, t = (torch.randn(s, requires_grad=True) for s in ((5, 3), (3,), (3, 5)))
+    y = (torch.sin(x * w) / torch.exp(t.T) + 2).rsqrt()
+    z = (torch.tanh(y) * w).sum(1)
+    dy, dz = torch.randn_like(y), torch.randn_like(z)
+    torch.autograd.backward([y, z], [dy, dz])
+    want = {"y": y, "z": z, "x.grad": x.grad, "w.grad": w.grad, "t.grad": t.grad}
+    for device, options in (("host", {}), ("sim:sm_80", {"target": "sm_80"})):
+        step = act.Device(device).load(act.Module.parse(GENERIC).emit(**options))
+        got = step.run("grad", inputs={"x": x.detach(), "w": w.detach(), "t": t.detach(),
+                                       "y.grad": dy, "z.grad": dz})
+        check(f"gradients of linalg ops on {device}", all(
+            torch.allclose(torch.from_numpy(got[k]), v.detach(), atol=1e-5)
+            for k, v in want.items()))
+
+
 def eager():
     torch._dynamo.reset()
 
@@ -266,7 +320,7 @@ if not sys.argv[2:] or names == ["--all"]:
     train("llama", steps=3, device="sim:sm_80")
     train("vit", steps=2, device="sim:sm_80")
     train("t5", steps=3, remat="layer")
-    for part in (layers, autograd, dropout, eager):
+    for part in (layers, autograd, dropout, generic, eager):
         part()
 print(f"{failures} failures")
 sys.exit(failures > 0)
