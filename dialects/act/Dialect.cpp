@@ -2,6 +2,7 @@
 //
 // The act dialect: its registration, names of dimensions (#act.dims), and nf4.
 #include "dialects/act/Dialect.h"
+#include "dialects/BytecodeVersion.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringExtras.h"
@@ -52,7 +53,7 @@ void ActDialect::initialize() {
 #define GET_ATTRDEF_LIST
 #include "dialects/act/Attrs.cpp.inc"
       >();
-  addInterfaces<Aliases>();
+  addInterfaces<Aliases, VersionedBytecode>();
 }
 
 Operation *ActDialect::materializeConstant(OpBuilder &builder, Attribute value,

@@ -2,6 +2,7 @@
 //
 // The tile dialect: its registration, and short names for long attributes.
 #include "dialects/tile/Dialect.h"
+#include "dialects/BytecodeVersion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -47,7 +48,7 @@ void TileDialect::initialize() {
 #define GET_ATTRDEF_LIST
 #include "dialects/tile/Attrs.cpp.inc"
       >();
-  addInterfaces<Aliases>();
+  addInterfaces<Aliases, VersionedBytecode>();
 }
 
 Operation *TileDialect::materializeConstant(OpBuilder &builder, Attribute value,
