@@ -32,9 +32,14 @@ module {
 // -----
 
 module {
-  // expected-error@+1 {{result 0 is not computed by a kernel of its own}}
-  func.func @forward(%x: tensor<4xf32>) -> tensor<4xf32> {
-    return %x : tensor<4xf32>
+  // In kernel form; before, --form-kernels adds a copy.
+  // expected-error@+1 {{result 1 is not computed by a kernel of its own}}
+  func.func @forward(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+    %0 = act.group "silu" (%a = %x : tensor<4xf32>) -> tensor<4xf32> {
+      %1 = act.silu %a : tensor<4xf32>
+      act.yield %1 : tensor<4xf32>
+    }
+    return %0, %x : tensor<4xf32>, tensor<4xf32>
   }
 }
 
