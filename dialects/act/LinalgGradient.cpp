@@ -40,8 +40,8 @@ public:
     if (!isa<FloatType>(v.getType()))
       return;
     Value &sum = adjoints[v];
-    sum = sum ? arith::AddFOp::create(b, loc, sum, adjoint).getResult()
-              : adjoint;
+    sum =
+        sum ? arith::AddFOp::create(b, loc, sum, adjoint).getResult() : adjoint;
   }
 
   /// Adds to the adjoints of the operands; false if there is no rule.
@@ -303,9 +303,9 @@ private:
         iterators, [&](OpBuilder &inner, Location, ValueRange arguments) {
           auto d = body(inner, arguments, input);
           failed = mlir::failed(d);
-          linalg::YieldOp::create(
-              inner, loc,
-              failed ? arguments.back() : yield(inner, *d, arguments.back()));
+          linalg::YieldOp::create(inner, loc,
+                                  failed ? arguments.back()
+                                         : yield(inner, *d, arguments.back()));
         });
     if (!failed)
       return made.getResult(0);
@@ -330,14 +330,13 @@ private:
     Value init =
         linalg::FillOp::create(b, loc, ValueRange{zero}, ValueRange{empty})
             .getResult(0);
-    auto made = generic(sumType, init, map, iterators, input,
-                        [&](OpBuilder &inner, Value d, Value accumulator) {
-                          if (wide != element)
-                            d = arith::ExtFOp::create(inner, loc, wide, d);
-                          return arith::AddFOp::create(inner, loc, accumulator,
-                                                       d)
-                              .getResult();
-                        });
+    auto made = generic(
+        sumType, init, map, iterators, input,
+        [&](OpBuilder &inner, Value d, Value accumulator) {
+          if (wide != element)
+            d = arith::ExtFOp::create(inner, loc, wide, d);
+          return arith::AddFOp::create(inner, loc, accumulator, d).getResult();
+        });
     if (failed(made) || wide == element)
       return made;
     return CastOp::create(b, loc, type, *made).getResult();
@@ -364,8 +363,8 @@ private:
     Type element = type.getElementType();
     auto all = RankedTensorType::get(shape, element);
     Value init = tensor::EmptyOp::create(b, loc, shape, element);
-    SmallVector<utils::IteratorType> iterators(
-        sizes.size(), utils::IteratorType::parallel);
+    SmallVector<utils::IteratorType> iterators(sizes.size(),
+                                               utils::IteratorType::parallel);
     auto made = generic(
         all, init, AffineMap::get(sizes.size(), 0, order, b.getContext()),
         iterators, input, [](OpBuilder &, Value d, Value) { return d; });

@@ -521,10 +521,10 @@ LogicalResult Differentiator::seedResults(func::FuncOp grad,
       continue;
     any = true;
     unsigned at = grad.getNumArguments();
-    auto attrs = b.getDictionaryAttr(b.getNamedAttr(
-        nameAttr, b.getStringAttr(gradientName(grad, true, i))));
-    if (failed(grad.insertArgument(at, result.getType(), attrs,
-                                   result.getLoc())))
+    auto attrs = b.getDictionaryAttr(
+        b.getNamedAttr(nameAttr, b.getStringAttr(gradientName(grad, true, i))));
+    if (failed(
+            grad.insertArgument(at, result.getType(), attrs, result.getLoc())))
       return failure();
     body.add(result, block.getArgument(at));
   }

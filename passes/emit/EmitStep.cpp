@@ -108,9 +108,8 @@ LogicalResult Emitter::prepare() {
                        "mode function needs a differentiable function: "
                        "@forward with the attribute act.differentiable");
   } else if (options.mode != "train") {
-    return emitError(module.getLoc())
-           << "unknown mode '" << options.mode
-           << "': expected train, infer or function";
+    return emitError(module.getLoc()) << "unknown mode '" << options.mode
+                                      << "': expected train, infer or function";
   }
   if (options.mode == "function" && lacksGradient(module))
     return emitError(module.getLoc(),

@@ -23,8 +23,7 @@ FailureOr<PlacedFunction> act::placeFunction(const std::string &name,
   const ArenaPlan &at = placed.plan;
   f.name = name;
   for (const FlatPort &p : program.inputs)
-    f.inputs.push_back(
-        {p.name, tensorOf(cast<RankedTensorType>(p.type)), ""});
+    f.inputs.push_back({p.name, tensorOf(cast<RankedTensorType>(p.type)), ""});
   for (const FlatPort &p : program.outputs)
     f.outputs.push_back(
         {p.name, tensorOf(cast<RankedTensorType>(p.type)), p.updates});

@@ -4,8 +4,8 @@
 #include <memory>
 #include <mutex>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 namespace nb = nanobind;
@@ -101,8 +101,8 @@ public:
     });
     return std::make_unique<Module>(m);
   }
-  static std::unique_ptr<Module>
-  import(std::string config, std::vector<std::string> options) {
+  static std::unique_ptr<Module> import(std::string config,
+                                        std::vector<std::string> options) {
     actc_module m = nullptr;
     auto list = pointers(options);
     Context::get().run([&](actc_context c) {

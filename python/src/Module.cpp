@@ -32,7 +32,8 @@ void act::python::bindErrors(nb::module_ &module) {
       .def("__repr__", [](const Diagnostic &d) {
         std::string place = d.file;
         if (d.line)
-          place += ":" + std::to_string(d.line) + ":" + std::to_string(d.column);
+          place +=
+              ":" + std::to_string(d.line) + ":" + std::to_string(d.column);
         return (place.empty() ? "" : place + ": ") + d.severity + ": " +
                d.message;
       });

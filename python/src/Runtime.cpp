@@ -23,9 +23,8 @@ namespace {
 using Array = nb::ndarray<nb::c_contig>;
 using ConstArray = nb::ndarray<nb::ro, nb::c_contig>;
 
-const char *const dtypeNames[] = {"f64",      "f32", "bf16", "f16",
-                                  "f8E4M3FN", "i1",  "i32",  "i64",
-                                  "nf4",      "nf4_nested"};
+const char *const dtypeNames[] = {"f64", "f32", "bf16", "f16", "f8E4M3FN",
+                                  "i1",  "i32", "i64",  "nf4", "nf4_nested"};
 
 /// The element type of an array, or an exception that names it.
 actrt_dtype dtypeOf(nb::dlpack::dtype t) {
@@ -165,8 +164,8 @@ public:
       throw nb::value_error("the array has another type than the buffer");
     actrt_stream stream = nullptr;
     device->check(actrt_stream_create(device->handle, &stream));
-    actrt_status status = actrt_copy(stream, to.data(), address, bytes(),
-                                     ACTRT_DEVICE_TO_HOST);
+    actrt_status status =
+        actrt_copy(stream, to.data(), address, bytes(), ACTRT_DEVICE_TO_HOST);
     if (!status)
       status = actrt_stream_synchronize(stream);
     actrt_stream_release(stream);
@@ -321,9 +320,8 @@ public:
       actrt_entity_info info{};
       info.struct_size = sizeof info;
       check(actrt_step_describe(handle, kind, f, i, &info));
-      static const char *const roles[] = {"",           "gradient", "master",
-                                          "exp_avg",    "exp_avg_sq",
-                                          "momentum"};
+      static const char *const roles[] = {"",        "gradient",   "master",
+                                          "exp_avg", "exp_avg_sq", "momentum"};
       Entity e;
       e.name = info.name;
       if (kind != ACTRT_FUNCTION)
@@ -348,12 +346,16 @@ public:
   void set(actrt_entity kind, const std::string &name, ConstArray array) {
     actrt_type type = typeOf(array);
     const void *data = array.data();
-    call([&] { return actrt_step_set(handle, kind, name.c_str(), data, &type); });
+    call([&] {
+      return actrt_step_set(handle, kind, name.c_str(), data, &type);
+    });
   }
   void get(actrt_entity kind, const std::string &name, Array array) {
     actrt_type type = typeOf(array);
     void *data = array.data();
-    call([&] { return actrt_step_get(handle, kind, name.c_str(), data, &type); });
+    call([&] {
+      return actrt_step_get(handle, kind, name.c_str(), data, &type);
+    });
   }
   void setScalar(const std::string &name, std::variant<int64_t, double> value) {
     auto *whole = std::get_if<int64_t>(&value);

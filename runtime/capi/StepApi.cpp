@@ -198,8 +198,8 @@ actrt_status actrt_step_describe(actrt_step step, actrt_entity entity,
       const Function &f = d.functions[*indexOf(d.functions, function)];
       const Port &p = (entity == ACTRT_INPUT ? f.inputs : f.outputs)[index];
       describe(full, p.name, p.type);
-      full.backward = s->inBackward(&f - d.functions.data(),
-                                    entity == ACTRT_OUTPUT, index);
+      full.backward =
+          s->inBackward(&f - d.functions.data(), entity == ACTRT_OUTPUT, index);
       full.updates = p.updates.empty() ? nullptr : p.updates.c_str();
     }
     return fillStruct(info, full);

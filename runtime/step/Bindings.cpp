@@ -81,7 +81,8 @@ Status LoadedStep::bindTensor(Bindable what, size_t i, void *memory) {
                  "loaded without ACTRT_BIND_TENSORS",
                  ""};
   bool state = what == Bindable::State;
-  const std::string &name = state ? data.states[i].name : data.parameters[i].name;
+  const std::string &name =
+      state ? data.states[i].name : data.parameters[i].name;
   auto address =
       place(boundTensors[state][i], name,
             state ? data.states[i].type : data.parameters[i].type, memory);
@@ -136,8 +137,8 @@ Status LoadedStep::checkRunnable(size_t function, Part part) const {
                      ""};
     for (const Patch &use : p.patches[static_cast<int>(Bindable::State)])
       if (!states[use.index] && part != Part::Forward)
-        return Error{
-            "state '" + data.states[use.index].name + "' is not bound", ""};
+        return Error{"state '" + data.states[use.index].name + "' is not bound",
+                     ""};
   }
   for (uint32_t i : p.scalars)
     if (!scalarSet[i])
@@ -178,11 +179,10 @@ Status LoadedStep::copyTensors(Part part, bool back) {
           *byteSize(state ? data.states[i].type : data.parameters[i].type);
       if (!b.staged || bytes == 0 || (back && !state && part != Part::Whole))
         continue;
-      auto s =
-          back ? stream->copy(b.memory, b.staged, bytes,
-                              Direction::DeviceToHost)
-               : stream->copy(b.staged, b.memory, bytes,
-                              Direction::HostToDevice);
+      auto s = back ? stream->copy(b.memory, b.staged, bytes,
+                                   Direction::DeviceToHost)
+                    : stream->copy(b.staged, b.memory, bytes,
+                                   Direction::HostToDevice);
       if (!s)
         return s;
     }
