@@ -2,6 +2,7 @@
 //
 // What ops on shared memory require.
 #include "dialects/tile/ShapeCheck.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 using namespace mlir;
 using namespace act::tile;
