@@ -69,6 +69,43 @@ Step test::arithmeticStep(int64_t blocks, const std::string &kernel) {
   return s;
 }
 
+Step test::twoPartStep() {
+  Step s;
+  s.model = "two parts";
+  s.code = kernelCode();
+  s.kernels = {{"add", 1, 0}};
+  Parameter w;
+  w.name = "w";
+  w.type = type(DType::F32, {16});
+  s.parameters = {w};
+  State g;
+  g.name = "w.grad";
+  g.type = w.type;
+  g.role = Role::Gradient;
+  g.parameter = 0;
+  s.states = {g};
+  Function f;
+  f.name = "grad";
+  f.inputs = {{"x", w.type, ""}, {"y.grad", w.type, ""}};
+  f.outputs = {{"y", w.type, "x"}};
+  f.arenaBytes = 64;
+  f.plan = {{"a", 0, 64, 0, 2}};
+  f.backward = 2;
+  f.launches = {
+      {0,
+       {at(Space::Input, 0, 64), at(Space::Parameter, 0, 64),
+        arena(0, 64, true)},
+       "a = x + w"},
+      {0,
+       {arena(0, 64), arena(0, 64), at(Space::Output, 0, 64, true)},
+       "y = a + a"},
+      {0,
+       {arena(0, 64), at(Space::Input, 1, 64), at(Space::State, 0, 64, true)},
+       "dw = a + dy"}};
+  s.functions = {f};
+  return s;
+}
+
 Step test::arithmeticStepOfPtx(int64_t blocks, const std::string &ptx) {
   Step s = arithmeticStep(blocks);
   s.device = "cuda";

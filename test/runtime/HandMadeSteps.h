@@ -23,7 +23,12 @@ std::vector<uint8_t> kernelCode();
 artifact::Step arithmeticStep(int64_t blocks = 4,
                               const std::string &kernel = "add");
 
-/// The same for cuda and sim, on the kernels of ptx/arithmetic.ptx.
+/// Function "grad" in two parts, on 16 floats: a = x + w and y = a + a, then
+/// w.grad = a + y.grad. y updates x.
+artifact::Step twoPartStep();
+
+/// The same as arithmeticStep for cuda and sim, on the kernels of
+/// ptx/arithmetic.ptx.
 artifact::Step arithmeticStepOfPtx(int64_t blocks, const std::string &ptx);
 
 /// Gives the kernel an image, behind those of the kernels before it: a GPU's

@@ -90,7 +90,8 @@ struct State {
 struct Port {
   std::string name;
   TensorType type;
-  std::string updates; // of an output: the input whose new value it is, or ""
+  std::string updates =
+      {}; // of an output: the input whose new value it is, or ""
 };
 
 /// Run-time scalars, set before each run: lr (f32), step (i64, from 1),
