@@ -13,7 +13,8 @@ for folder in ("wheel", "site"):
     shutil.rmtree(out / folder, ignore_errors=True)
 pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
 subprocess.run([*pip, "wheel", "--no-build-isolation", "--no-deps", "--wheel-dir", out / "wheel",
-                source, f"-Ccmake.define.ACT_PREFIX={build}", f"-Cbuild-dir={out / 'build'}"],
+                source, f"--config-settings=cmake.define.ACT_PREFIX={build}",
+                f"--config-settings=build-dir={out / 'build'}"],
                check=True)
 wheel, = (out / "wheel").glob("act-*.whl")
 subprocess.run([*pip, "install", "--no-deps", "--no-compile", "--target", out / "site", wheel],
