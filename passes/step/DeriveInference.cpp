@@ -62,6 +62,9 @@ LogicalResult deriveInference(ModuleOp module) {
   if (kernelsFormed(module))
     return emitError(module.getLoc(), "the module is already in kernel form; "
                                       "inference starts from the model itself");
+  forward->removeAttr(differentiableAttr);
+  for (unsigned i = 0; i < forward.getNumArguments(); ++i)
+    forward.removeArgAttr(i, requiresGradAttr);
   DenseSet<Operation *> keep;
   collect(forward, symbols, keep);
   for (auto f : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))

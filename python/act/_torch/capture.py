@@ -96,6 +96,7 @@ def lower(gm, examples, names=None):
     own.update(gm.named_buffers())
     by_place = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
     arguments, values, following = [], [], iter(enumerate(examples))
+    used = set()  # names
     tokens = set(signature.input_tokens)  # of operators with effects
     for place in places:
         if place.name in tokens:
@@ -109,6 +110,12 @@ def lower(gm, examples, names=None):
                 raise Unsupported("the graph has an argument %s that is none of the "
                                   "function's" % place.name)
             name = names[i] if names else _clean(place, gm, i)
+        unique, count = name, 1
+        while unique in used:
+            count += 1
+            unique = "%s.%d" % (name, count)
+        name = unique
+        used.add(name)
         parameter = isinstance(tensor, torch.nn.Parameter) and tensor.is_floating_point()
         arguments.append(Argument(place, name, tensor, parameter))
         values.append(tensor)

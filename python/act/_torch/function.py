@@ -19,7 +19,8 @@ class Compiled:
     def __init__(self, graph, program, module, device):
         self.graph, self.program, self.module, self.device = graph, program, module, device
         options = {} if device.kind == "host" else {"target": device.target}
-        self._artifact = module.emit(**options)
+        trains = any(a.requires_grad for a in graph.arguments)
+        self._artifact = module.emit(mode="function" if trains else "infer", **options)
         self._free, self._lock = [], threading.Lock()
         step = self._take()
         self._inputs = {p.name: p for p in step.inputs("grad")} if self._has("grad", step) \

@@ -268,9 +268,11 @@ def write(graph, name="model", on_gpu=False):
     if program.sites:
         arguments += ['%seed: i64 {act.name = "seed"}', '%step: i64 {act.name = "step"}']
     program.functions.append(
-        "  func.func @forward(%s)\n      -> (%s)\n      attributes {act.differentiable} {\n"
+        "  func.func @forward(%s)\n      -> (%s)%s {\n"
         "%s\n    return %s : %s\n  }" % (
-            ",\n      ".join(arguments), ", ".join(types), "\n".join(body.lines),
+            ",\n      ".join(arguments), ", ".join(types),
+            "\n      attributes {act.differentiable}" if any(
+                a.requires_grad for a in graph.arguments) else "", "\n".join(body.lines),
             ", ".join(v.name for v in results), ", ".join(v.type for v in results)))
     return program
 

@@ -233,6 +233,18 @@ def dropout():
         model[0].bias.grad, 2 * kept.float().sum(0), atol=1e-4))
 
 
+def inference():
+    """A model with nothing to train."""
+    torch.manual_seed(0)
+    model = T.LlamaForCausalLM(T.LlamaConfig(**LLAMA)).eval()
+    for p in model.parameters():
+        p.requires_grad_(False)
+    for device in ("host", "sim:sm_80"):
+        exported = act.from_torch(model, kwargs={"input_ids": IDS}, device=device)
+        check(f"inference on {device}", torch.allclose(
+            exported(input_ids=IDS).logits, model(input_ids=IDS).logits, atol=1e-5))
+
+
 GENERIC = """
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d1)>
@@ -320,7 +332,7 @@ if not sys.argv[2:] or names == ["--all"]:
     train("llama", steps=3, device="sim:sm_80")
     train("vit", steps=2, device="sim:sm_80")
     train("t5", steps=3, remat="layer")
-    for part in (layers, autograd, dropout, generic, eager):
+    for part in (layers, autograd, dropout, inference, generic, eager):
         part()
 print(f"{failures} failures")
 sys.exit(failures > 0)
