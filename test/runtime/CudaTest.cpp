@@ -276,10 +276,17 @@ TEST_F(Driver_cuda, RepeatedStepsAreGraphs) {
   EXPECT_EQ(calls("cuGraphLaunch") - graphs, 4);
   EXPECT_EQ(live(4), 1);
   std::vector<float> other(64);
+  // The graph writes to device memory next to it, which stays the same.
   bind(ACTRT_OUTPUT, "y", other.data());
-  EXPECT_EQ(live(4), 0);
+  EXPECT_EQ(live(4), 1);
   ASSERT_EQ(actrt_step_run(step, "step"), ACTRT_SUCCESS) << actrt_last_error();
   EXPECT_EQ(other[5], 17);
+  // Memory of the device is another address.
+  void *there = nullptr;
+  ASSERT_EQ(actrt_allocate(device, 64 * sizeof(float), &there), ACTRT_SUCCESS);
+  bind(ACTRT_OUTPUT, "y", there);
+  EXPECT_EQ(live(4), 0);
+  ASSERT_EQ(actrt_step_run(step, "step"), ACTRT_SUCCESS) << actrt_last_error();
   EXPECT_EQ(actrt_step_release(step), ACTRT_SUCCESS);
 }
 
