@@ -25,6 +25,7 @@ MAY = {
     "passes": {"act", "dialects", "passes"},
     "compiler": {"act", "act-c", "dialects", "passes", "compiler", "tools"},
     "runtime": {"act", "act-c", "runtime"},
+    "python": {"act-c", "python"},
     "examples": {"act-c"},
 }
 # folder of passes -> the others whose headers it may include, all of them above it
@@ -64,8 +65,8 @@ ROOMS = {
     "device": {"device", ""},  # and Simulator.h
 }
 OUTSIDE_SIM = {"act/Result.h", "runtime/TensorMap.h"}
-OURS = {"act", "act-c", "lib", "dialects", "passes", "compiler", "runtime", "tools", "test", "bench"}
-WITHOUT_MLIR = {"include", "lib", "runtime"}
+OURS = {"act", "act-c", "lib", "dialects", "passes", "compiler", "runtime", "python", "tools", "test", "bench"}
+WITHOUT_MLIR = {"include", "lib", "runtime", "python"}
 # The interface for hosts that have MLIR.
 OF_MLIR = {"include/act-c/CompilerMlir.h"}
 ROOT = pathlib.Path(__file__).resolve().parent.parent

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "act-c/Compiler.h"
-#include "Errors.h"
+#include "python/src/Errors.h"
 #include <memory>
 #include <mutex>
 #include <nanobind/stl/pair.h>

@@ -2,9 +2,9 @@
 //
 // act._act: the two C interfaces as Python objects. It adds no meaning of its
 // own; what Python users see is in the package's .py files.
-#include "Errors.h"
 #include "act-c/Compiler.h"
 #include "act-c/Runtime.h"
+#include "python/src/Errors.h"
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "act-c/Runtime.h"
-#include "Errors.h"
 #include "act-c/DLPack.h"
+#include "python/src/Errors.h"
 #include <algorithm>
 #include <map>
 #include <memory>
