@@ -9,7 +9,7 @@ import sys
 build = pathlib.Path(sys.argv[1]).resolve()
 source = pathlib.Path(__file__).resolve().parents[3]
 out = build / "python"
-for folder in ("wheel", "site"):
+for folder in ("build", "wheel", "site"):
     shutil.rmtree(out / folder, ignore_errors=True)
 pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
 subprocess.run([*pip, "wheel", "--no-build-isolation", "--no-deps", "--wheel-dir", out / "wheel",
