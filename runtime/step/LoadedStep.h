@@ -119,7 +119,7 @@ private:
     size_t argument, of;
     const artifact::TensorMap *map;
   };
-  struct Patch { // argument slot <- address of what is bound + offset
+  struct Patch { // argument := address of the bound memory + offset
     size_t argument, index;
     uint64_t offset;
   };

@@ -95,7 +95,7 @@ def lower(gm, examples, names=None):
     own = dict(gm.named_parameters())
     own.update(gm.named_buffers())
     by_place = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
-    arguments, values, following = [], [], iter(enumerate(examples))
+    arguments, following = [], iter(enumerate(examples))
     used = set()  # names
     tokens = set(signature.input_tokens)  # of operators with effects
     for place in places:
@@ -118,7 +118,6 @@ def lower(gm, examples, names=None):
         used.add(name)
         parameter = isinstance(tensor, torch.nn.Parameter) and tensor.is_floating_point()
         arguments.append(Argument(place, name, tensor, parameter))
-        values.append(tensor)
     output = next(n for n in lowered.graph.nodes if n.op == "output")
     results = list(output.args[0])[len(signature.output_tokens):]
     updates = []
@@ -134,7 +133,7 @@ def lower(gm, examples, names=None):
             updates.append(places_at[signature.user_inputs_to_mutate[r]])
         else:
             break
-    return _fold(lowered, arguments, results, updates), values
+    return _fold(lowered, arguments, results, updates)
 
 
 def _clean(place, gm, i):

@@ -17,7 +17,7 @@ def compile_graph(gm, examples, *, names=None, remat=None, budget=None, device=N
                   fuse_attention=True, passes=(), on_unsupported=None):
     """A Compiled of an FX graph with example arguments."""
     del on_unsupported
-    graph, _ = capture.lower(gm, examples, names)
+    graph = capture.lower(gm, examples, names)
     device = device_of([e for e in examples if isinstance(e, torch.Tensor)], device)
     program = write.write(graph, on_gpu=device.kind != "host")
     text = program.text()

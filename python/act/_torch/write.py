@@ -4,9 +4,12 @@
 import torch
 from torch.fx import Node
 
-from . import layers, operators
+from . import layers, operators, patterns, products
 from .capture import Unsupported
 from .program import Body, Program, Value, element, number, tensor_type
+
+
+assert products  # it adds its handlers to those of operators
 
 
 class Writer:
@@ -166,9 +169,9 @@ class Writer:
             if node in needed or node not in inside:
                 continue
             needed.add(node)
-            norm = operators.match_rms_norm(node)
-            rope = None if norm else operators.match_rope(node)
-            grouped = operators.match_grouped(node)
+            norm = patterns.match_rms_norm(node)
+            rope = None if norm else patterns.match_rope(node)
+            grouped = patterns.match_grouped(node)
             if norm:
                 x, weight, eps = norm
                 self.found[node] = lambda w, x=x, g=weight, e=eps: operators.rms_norm(
