@@ -137,11 +137,11 @@ private:
     std::vector<void *> arguments;       // a map's is its address on the host
     std::vector<uint32_t> argumentBytes; // 0, or those of a tensor map
     std::vector<Mapped> mapped;
-    std::vector<TensorMap> maps;   // by `mapped`
-    std::vector<Patch> patches[4]; // by Bindable
-    std::vector<Bound> ports[2];   // inputs, outputs
-    std::unique_ptr<Graph> graphs[3]; // by Part
-    bool ran[3] = {};                 // by Part
+    std::vector<TensorMap> maps;                // by `mapped`
+    std::vector<Patch> patches[4];              // by Bindable
+    std::vector<Bound> ports[2];                // inputs, outputs
+    std::unique_ptr<Graph> graphs[3];           // by Part
+    bool ran[3] = {};                           // by Part
     std::vector<std::unique_ptr<Event>> events; // time mode: around launches
     std::vector<double> milliseconds;
     std::vector<uint32_t> scalars; // those that launches read

@@ -12,6 +12,7 @@
 #include "runtime/measure/Measure.h"
 #include "runtime/step/Normals.h"
 #include "test/runtime/HandMadeSteps.h"
+#include "test/runtime/LoadedOnDevice.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -23,39 +24,10 @@
 #include <unistd.h>
 
 using namespace act;
+using test::Loaded;
+using test::makeType;
 
 namespace {
-
-class Loaded {
-public:
-  explicit Loaded(const artifact::Step &step, uint32_t flags = 0,
-                  uint32_t threads = 2, const char *name = "host") {
-    actrt_device_options o{};
-    o.struct_size = sizeof o;
-    o.threads = threads;
-    EXPECT_EQ(actrt_device_open(name, &o, &device), ACTRT_SUCCESS);
-    auto bytes = artifact::write(step);
-    EXPECT_TRUE(bytes) << bytes.error().str();
-    EXPECT_EQ(actrt_step_load_memory(device, bytes->data(), bytes->size(),
-                                     flags | ACTRT_ALLOW_NATIVE, &handle),
-              ACTRT_SUCCESS)
-        << actrt_last_error();
-  }
-  ~Loaded() {
-    actrt_step_release(handle);
-    actrt_device_release(device);
-  }
-  actrt_device device = nullptr;
-  actrt_step handle = nullptr;
-};
-
-actrt_type makeType(actrt_dtype dtype, std::vector<int64_t> shape) {
-  actrt_type t{};
-  t.dtype = dtype;
-  t.rank = static_cast<uint32_t>(shape.size());
-  std::copy(shape.begin(), shape.end(), t.shape);
-  return t;
-}
 
 // Binds x and y of an arithmetic step, runs it and returns y.
 std::vector<float> runArithmetic(Loaded &l, int64_t blocks = 4) {
@@ -721,96 +693,4 @@ TEST(Convert, ManyAtATimeAreAsOneByOne) {
         check(from, halves, to);
   for (DType to : {DType::F64, DType::BF16, DType::F16, DType::F8E4M3FN})
     check(DType::F32, floats, to);
-}
-
-// ---- Two parts, and memory of the caller's ---------------------------------
-
-namespace {
-struct TwoParts {
-  explicit TwoParts(uint32_t flags = 0)
-      : l(test::twoPartStep(), flags | ACTRT_BIND_TENSORS) {
-    for (int i = 0; i < 16; ++i)
-      x[i] = float(i), w[i] = 1, dy[i] = 100;
-  }
-  actrt_status bind(actrt_entity entity, const char *name, float *memory) {
-    bool tensor = entity == ACTRT_PARAMETER || entity == ACTRT_STATE;
-    actrt_type t = makeType(ACTRT_DTYPE_F32, {16});
-    return actrt_step_bind(l.handle, tensor ? nullptr : "grad", entity, name,
-                           memory, &t);
-  }
-  actrt_status run(actrt_part part) {
-    return actrt_step_run_part(l.handle, "grad", part);
-  }
-  Loaded l;
-  float x[16], w[16], dy[16], y[16] = {}, dw[16] = {};
-};
-} // namespace
-
-TEST(TwoParts, BackwardFollowsItsForward) {
-  for (uint32_t flags : {0u, uint32_t{ACTRT_DEBUG}, uint32_t{ACTRT_TIME}}) {
-    TwoParts t(flags);
-    ASSERT_EQ(t.bind(ACTRT_INPUT, "x", t.x), ACTRT_SUCCESS);
-    ASSERT_EQ(t.bind(ACTRT_OUTPUT, "y", t.y), ACTRT_SUCCESS);
-    EXPECT_EQ(t.run(ACTRT_FORWARD), ACTRT_FAILED);
-    EXPECT_STREQ(actrt_last_error(), "parameter 'w' is not bound");
-    ASSERT_EQ(t.bind(ACTRT_PARAMETER, "w", t.w), ACTRT_SUCCESS);
-    EXPECT_EQ(t.run(ACTRT_BACKWARD), ACTRT_FAILED);
-    // Neither y.grad nor w.grad is needed yet.
-    ASSERT_EQ(t.run(ACTRT_FORWARD), ACTRT_SUCCESS) << actrt_last_error();
-    EXPECT_EQ(t.y[3], 8);
-    EXPECT_EQ(t.run(ACTRT_BACKWARD), ACTRT_FAILED);
-    EXPECT_STREQ(actrt_last_error(),
-                 "input 'y.grad' of function 'grad' is not bound");
-    ASSERT_EQ(t.bind(ACTRT_INPUT, "y.grad", t.dy), ACTRT_SUCCESS);
-    ASSERT_EQ(t.bind(ACTRT_STATE, "w.grad", t.dw), ACTRT_SUCCESS);
-    ASSERT_EQ(t.run(ACTRT_BACKWARD), ACTRT_SUCCESS) << actrt_last_error();
-    EXPECT_EQ(t.dw[3], 104);
-    EXPECT_EQ(t.run(ACTRT_BACKWARD), ACTRT_FAILED); // the arena is used up
-    // A whole run reads what is bound now.
-    t.w[3] = 5;
-    ASSERT_EQ(t.run(ACTRT_WHOLE), ACTRT_SUCCESS);
-    EXPECT_EQ(t.dw[3], 108);
-    // Anything between the parts takes the arena.
-    ASSERT_EQ(t.run(ACTRT_FORWARD), ACTRT_SUCCESS);
-    ASSERT_EQ(t.run(ACTRT_WHOLE), ACTRT_SUCCESS);
-    EXPECT_EQ(t.run(ACTRT_BACKWARD), ACTRT_FAILED);
-    EXPECT_EQ(t.run(actrt_part(7)), ACTRT_INVALID_ARGUMENT);
-  }
-}
-
-TEST(TwoParts, PortsSayWhereTheyAreUsed) {
-  TwoParts t;
-  actrt_entity_info info{};
-  info.struct_size = sizeof info;
-  ASSERT_EQ(actrt_step_describe(t.l.handle, ACTRT_INPUT, "grad", 1, &info),
-            ACTRT_SUCCESS);
-  EXPECT_EQ(info.backward, 1u);
-  EXPECT_EQ(info.updates, nullptr);
-  ASSERT_EQ(actrt_step_describe(t.l.handle, ACTRT_OUTPUT, "grad", 0, &info),
-            ACTRT_SUCCESS);
-  EXPECT_EQ(info.backward, 0u);
-  EXPECT_STREQ(info.updates, "x");
-}
-
-TEST(TwoParts, BoundTensorsAreTheCallers) {
-  TwoParts t;
-  actrt_type type = makeType(ACTRT_DTYPE_F32, {16});
-  EXPECT_NE(actrt_step_initialise(t.l.handle, 1), ACTRT_SUCCESS);
-  EXPECT_NE(actrt_step_set(t.l.handle, ACTRT_PARAMETER, "w", t.w, &type),
-            ACTRT_SUCCESS);
-  EXPECT_NE(actrt_step_get(t.l.handle, ACTRT_STATE, "w.grad", t.dw, &type),
-            ACTRT_SUCCESS);
-  EXPECT_EQ(
-      actrt_step_bind(t.l.handle, "grad", ACTRT_PARAMETER, "w", t.w, &type),
-      ACTRT_INVALID_ARGUMENT);
-  EXPECT_EQ(t.bind(ACTRT_PARAMETER, "v", t.w), ACTRT_NOT_FOUND);
-  actrt_step_statistics s{};
-  s.struct_size = sizeof s;
-  ASSERT_EQ(actrt_step_measure(t.l.handle, "grad", &s), ACTRT_SUCCESS);
-  EXPECT_EQ(s.parameter_bytes + s.gradient_bytes, 0u);
-  // A step that has its own memory takes none.
-  Loaded own(test::twoPartStep());
-  EXPECT_EQ(
-      actrt_step_bind(own.handle, nullptr, ACTRT_PARAMETER, "w", t.w, &type),
-      ACTRT_INVALID_ARGUMENT);
 }
