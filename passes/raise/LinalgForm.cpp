@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/raise/LinalgForm.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include <cmath>
@@ -21,9 +22,7 @@ bool Read::isIdentity(unsigned rank) const {
   return dims.size() == rank && all == llvm::to_vector(llvm::seq(rank));
 }
 
-/// The map's results as dimensions, or as the only index of a dimension of size
-/// 1. None for other expressions.
-static std::optional<Read> readBy(AffineMap map, Value v) {
+std::optional<Read> act::readBy(AffineMap map, Value v) {
   Read read{v, {}};
   auto shape = cast<RankedTensorType>(v.getType()).getShape();
   for (auto [size, e] : llvm::zip_equal(shape, map.getResults())) {
@@ -161,14 +160,104 @@ std::optional<double> act::numberIn(const Elementwise::Input &input) {
                     : numberOf(input.constant);
 }
 
+std::optional<Term> Term::of(const std::optional<Read> &read) {
+  if (!read)
+    return std::nullopt;
+  Read base = lookThrough(*read);
+  return Term{base, elementwiseOf(base.value.getDefiningOp())};
+}
+
+Term Term::of(linalg::GenericOp op) {
+  Read whole{op.getResult(0), {}};
+  for (unsigned d = 0, e = typeOf(whole.value).getRank(); d < e; ++d)
+    whole.dims.push_back(d);
+  return *of(whole);
+}
+
+std::optional<Term> Term::input(unsigned i) const {
+  if (!form || i >= form->inputs.size())
+    return std::nullopt;
+  std::optional<Read> own = form->inputs[i].read;
+  if (own)
+    for (std::optional<unsigned> &d : own->dims)
+      if (d)
+        d = read.dims[*d];
+  return of(own);
+}
+
+std::optional<double> Term::number(unsigned i) const {
+  return form && i < form->inputs.size() ? numberIn(form->inputs[i])
+                                         : std::nullopt;
+}
+
+std::optional<std::pair<Term, double>> Term::withNumber() const {
+  for (unsigned i : {0u, 1u})
+    if (auto n = number(i))
+      if (auto other = input(1 - i); other && !number(1 - i))
+        return std::pair(*other, *n);
+  return std::nullopt;
+}
+
+std::optional<SmallVector<unsigned>> Term::ordered() const {
+  SmallVector<unsigned> dims;
+  for (auto [size, d] : llvm::zip(typeOf(read.value).getShape(), read.dims)) {
+    if (size == 1)
+      continue;
+    if (!d || (!dims.empty() && *d <= dims.back()))
+      return std::nullopt;
+    dims.push_back(*d);
+  }
+  return dims;
+}
+
+Term Term::behindCasts() const {
+  Term t = *this;
+  while (t.is<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp, arith::ExtUIOp,
+              arith::TruncIOp>()) {
+    auto next = t.input(0);
+    if (!next)
+      break;
+    t = *next;
+  }
+  return t;
+}
+
+std::optional<Term> act::baseOfPower(const Term &term, unsigned n) {
+  if (term.is<math::PowFOp, math::FPowIOp>())
+    return term.number(1) == double(n) ? term.input(0) : std::nullopt;
+  if (!term.is<arith::MulFOp>())
+    return std::nullopt;
+  auto a = term.input(0), b = term.input(1);
+  if (!a || !b)
+    return std::nullopt;
+  if (n == 2)
+    return *a == *b ? a : std::nullopt;
+  for (const auto &[one, square] : {std::pair(a, b), std::pair(b, a)})
+    if (auto base = baseOfPower(*square, n - 1); base && *base == *one)
+      return one;
+  return std::nullopt;
+}
+
+Value act::narrowest(Value tensor) {
+  while (auto form = elementwiseOf(tensor.getDefiningOp())) {
+    if (!isa_and_present<arith::ExtFOp>(form->scalar))
+      break;
+    Value source = readWhole(form->inputs[0], typeOf(tensor).getRank());
+    if (!source)
+      break;
+    tensor = source;
+  }
+  return tensor;
+}
+
 std::optional<double> act::numberOf(TypedAttr constant) {
   if (auto f = dyn_cast_or_null<FloatAttr>(constant))
     return f.getValueAsDouble();
   if (auto i = dyn_cast_or_null<IntegerAttr>(constant))
     return double(i.getInt());
-  if (auto splat = dyn_cast_or_null<DenseFPElementsAttr>(constant);
+  if (auto splat = dyn_cast_or_null<DenseElementsAttr>(constant);
       splat && splat.isSplat())
-    return numberOf(splat.getSplatValue<FloatAttr>());
+    return numberOf(splat.getSplatValue<TypedAttr>());
   return std::nullopt;
 }
 
@@ -214,6 +303,8 @@ std::optional<ReductionForm> act::reductionOf(Operation *op) {
     return std::nullopt;
   if (isa<arith::AddFOp>(combiner) && *start == 0)
     return ReductionForm{ReductionForm::Sum, generic.getInputs()[0], along};
+  if (isa<arith::AddIOp>(combiner) && *start == 0)
+    return ReductionForm{ReductionForm::Sum, generic.getInputs()[0], along};
   if (isa<arith::AndIOp>(combiner) && *start != 0 &&
       getElementTypeOrSelf(generic.getResult(0)).isInteger(1))
     return ReductionForm{ReductionForm::All, generic.getInputs()[0], along};
@@ -225,4 +316,38 @@ std::optional<ReductionForm> act::reductionOf(Operation *op) {
                     .convertToDouble())
     return ReductionForm{ReductionForm::Max, generic.getInputs()[0], along};
   return std::nullopt;
+}
+
+bool act::splitCast(linalg::GenericOp op) {
+  if (!op.hasPureTensorSemantics() || op.getNumDpsInputs() != 1 ||
+      op.getNumReductionLoops() == 0 ||
+      !op.getIndexingMapsArray()[0].isIdentity())
+    return false;
+  Operation &cast = op.getBody()->front();
+  BlockArgument in = op.getBody()->getArgument(0);
+  if (!isa<arith::ExtFOp, arith::ExtUIOp, arith::ExtSIOp, arith::UIToFPOp,
+           arith::SIToFPOp>(cast) ||
+      cast.getOperand(0) != in || !in.hasOneUse())
+    return false;
+  OpBuilder b(op);
+  auto type = typeOf(op.getInputs()[0]);
+  Type wide = cast.getResult(0).getType();
+  Value empty =
+      tensor::EmptyOp::create(b, op.getLoc(), type.getShape(), wide);
+  AffineMap map = b.getMultiDimIdentityMap(type.getRank());
+  auto made = linalg::GenericOp::create(
+      b, op.getLoc(), TypeRange(empty.getType()), op.getInputs(),
+      ValueRange(empty), ArrayRef<AffineMap>{map, map},
+      SmallVector<utils::IteratorType>(type.getRank(),
+                                       utils::IteratorType::parallel),
+      [&](OpBuilder &inner, Location loc, ValueRange arguments) {
+        Operation *own = inner.clone(cast);
+        own->setOperand(0, arguments[0]);
+        linalg::YieldOp::create(inner, loc, own->getResult(0));
+      });
+  op.setOperand(0, made.getResult(0));
+  in.setType(wide);
+  cast.getResult(0).replaceAllUsesWith(in);
+  cast.erase();
+  return true;
 }

@@ -24,6 +24,9 @@ struct Read {
   bool isIdentity(unsigned rank) const;
 };
 
+/// The map's results as dimensions, or as the only index of a dimension of size
+/// 1. None for other expressions.
+std::optional<Read> readBy(mlir::AffineMap map, mlir::Value v);
 /// The same elements of an earlier tensor, behind transposes, broadcasts and
 /// dimensions of size 1.
 Read lookThrough(Read read);
@@ -40,13 +43,17 @@ struct Elementwise {
 std::optional<Elementwise> elementwiseOf(mlir::Operation *op);
 
 /// A sum, a maximum or a conjunction of one tensor along some of its
-/// dimensions.
+/// dimensions. A sum may be of integers.
 struct ReductionForm {
   enum Kind { Sum, Max, All } kind;
   mlir::Value input;
   llvm::SmallVector<unsigned> along;
 };
 std::optional<ReductionForm> reductionOf(mlir::Operation *op);
+
+/// Takes a cast of the only input out of a reduction's body. Whether there was
+/// one.
+bool splitCast(mlir::linalg::GenericOp op);
 
 /// The input where its dimensions are the op's iterations; else null.
 mlir::Value readWhole(const Elementwise::Input &input, unsigned rank);
@@ -60,6 +67,42 @@ std::optional<Elementwise> madeBy(const Elementwise::Input &input,
   auto form = v ? elementwiseOf(v.getDefiningOp()) : std::nullopt;
   return form && mlir::isa_and_present<Op>(form->scalar) ? form : std::nullopt;
 }
+
+/// A value as an op reads it, behind transposes, broadcasts and dimensions of
+/// size 1, and the scalar op that makes it. A chain of terms has the dimensions
+/// of the iterations of the op that it began at.
+struct Term {
+  Read read;
+  std::optional<Elementwise> form;
+
+  static std::optional<Term> of(const std::optional<Read> &read);
+  /// The result of an op, at its iterations.
+  static Term of(mlir::linalg::GenericOp op);
+  template <typename... Ops> bool is() const {
+    return form && mlir::isa_and_present<Ops...>(form->scalar);
+  }
+  mlir::Operation *op() const { return read.value.getDefiningOp(); }
+  /// What the scalar op has as its operand i.
+  std::optional<Term> input(unsigned i) const;
+  /// The operand, if it is a number.
+  std::optional<double> number(unsigned i) const;
+  /// For an op of two operands, one of which is a number: the other operand and
+  /// the number.
+  std::optional<std::pair<Term, double>> withNumber() const;
+  /// The dimensions that it has, if they are in order, without those of size 1.
+  std::optional<llvm::SmallVector<unsigned>> ordered() const;
+  /// Behind casts to wider types of floats and back, and of integers.
+  Term behindCasts() const;
+};
+
+inline bool operator==(const Term &a, const Term &b) {
+  return a.read.value == b.read.value && a.read.dims == b.read.dims;
+}
+/// x, if the term is x to the power of n, which is 2 or 3: as a power or as
+/// products.
+std::optional<Term> baseOfPower(const Term &term, unsigned n);
+/// The tensor that was cast to this wider type, or itself.
+mlir::Value narrowest(mlir::Value tensor);
 
 /// The number of a constant, as a double.
 std::optional<double> numberOf(mlir::TypedAttr constant);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Statistics of rows are followed from where they are read: each step is an
-// elementwise op on rows, and says which dimension of the norm each of its own
-// is.
+// Statistics of rows are followed from where they are read. Some importers
+// compute them in a wider type, so casts are looked through.
 #include "passes/raise/NormForm.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -13,48 +12,26 @@ using namespace act;
 
 namespace {
 
-/// What makes a row.
-struct Row {
-  Read read; ///< dims are of the norm's iterations
-  std::optional<Elementwise> form;
-
-  static std::optional<Row> of(const std::optional<Read> &read) {
-    if (!read)
-      return std::nullopt;
-    Read base = lookThrough(*read);
-    return Row{base, elementwiseOf(base.value.getDefiningOp())};
-  }
-  template <typename Op> bool is() const {
-    return form && isa_and_present<Op>(form->scalar);
-  }
-  /// The row that the op has as its input i.
-  std::optional<Row> input(unsigned i) const {
-    std::optional<Read> own = form->inputs[i].read;
-    if (own)
-      for (std::optional<unsigned> &d : own->dims)
-        if (d)
-          d = read.dims[*d];
-    return of(own);
-  }
-};
-
 /// What the row is the mean of, along the last dimension.
-Value meanOf(const std::optional<Row> &row, unsigned rank, int64_t size) {
-  if (!row || (!row->is<arith::DivFOp>() && !row->is<arith::MulFOp>()))
+Value meanOf(const std::optional<Term> &row, unsigned rank) {
+  if (!row)
+    return {};
+  Term mean = row->behindCasts();
+  if (!mean.is<arith::DivFOp>() && !mean.is<arith::MulFOp>())
     return {};
   for (unsigned i : {0u, 1u}) {
-    auto number = numberIn(row->form->inputs[1 - i]);
-    const bool divides = row->is<arith::DivFOp>();
-    if (!number || (divides && i) ||
-        (divides ? *number != double(size)
-                 : std::abs(*number * double(size) - 1) > 1e-6))
+    auto number = mean.number(1 - i);
+    const bool divides = mean.is<arith::DivFOp>();
+    auto sum = mean.input(i);
+    if (!number || !sum || (divides && i))
       continue;
-    auto sum = row->input(i);
-    auto reduction =
-        sum ? reductionOf(sum->read.value.getDefiningOp()) : std::nullopt;
+    auto reduction = reductionOf(sum->op());
     if (!reduction || reduction->kind != ReductionForm::Sum ||
         reduction->along != SmallVector<unsigned>{rank - 1} ||
         typeOf(reduction->input).getRank() != int64_t(rank))
+      return {};
+    const double size = typeOf(reduction->input).getShape().back();
+    if (divides ? *number != size : std::abs(*number * size - 1) > 1e-6)
       return {};
     // The row's dimensions are those of the norm, but for some of size 1.
     SmallVector<unsigned> present = sum->read.present(), wide;
@@ -67,41 +44,54 @@ Value meanOf(const std::optional<Row> &row, unsigned rank, int64_t size) {
   return {};
 }
 
+/// x, if the tensor is x minus its mean along the last dimension.
+Value centredOf(Value tensor) {
+  const unsigned rank = typeOf(tensor).getRank();
+  auto form = elementwiseOf(tensor.getDefiningOp());
+  if (!form || !isa_and_present<arith::SubFOp>(form->scalar))
+    return {};
+  Value x = readWhole(form->inputs[0], rank);
+  Value of = x ? meanOf(Term::of(form->inputs[1].read), rank) : Value();
+  return of && narrowest(of) == narrowest(x) ? narrowest(x) : Value();
+}
+
+/// Whether both are the same numbers, perhaps in another type.
+bool isSame(Value a, Value b) {
+  if (narrowest(a) == narrowest(b))
+    return true;
+  Value x = centredOf(a);
+  return x && centredOf(b) == x;
+}
+
 /// eps, if the input is 1 / sqrt(mean of x^2 + eps) along the last dimension.
 std::optional<double> rootOf(const Elementwise::Input &input, Value x,
                              unsigned rank) {
-  auto row = Row::of(input.read);
-  if (!row)
+  auto found = Term::of(input.read);
+  if (!found)
     return std::nullopt;
-  std::optional<Row> under;
-  if (row->is<math::RsqrtOp>()) {
-    under = row->input(0);
-  } else if (row->is<arith::DivFOp>() &&
-             numberIn(row->form->inputs[0]) == 1.0) {
-    auto root = row->input(1);
+  Term row = found->behindCasts();
+  std::optional<Term> under;
+  if (row.is<math::RsqrtOp>()) {
+    under = row.input(0);
+  } else if (row.is<arith::DivFOp>() && row.number(0) == 1.0) {
+    auto root = row.input(1);
     if (root && root->is<math::SqrtOp>())
       under = root->input(0);
+  } else if (row.is<math::PowFOp>() && row.number(1) == -0.5) {
+    under = row.input(0);
   }
   if (!under || !under->is<arith::AddFOp>())
     return std::nullopt;
-  for (unsigned i : {0u, 1u}) {
-    auto eps = numberIn(under->form->inputs[1 - i]);
-    if (!eps)
-      continue;
-    Value square = meanOf(under->input(i), rank, typeOf(x).getShape().back());
-    auto product =
-        square ? elementwiseOf(square.getDefiningOp()) : std::nullopt;
-    if (!product || !product->scalar)
-      return std::nullopt;
-    const bool isSquare = isa<arith::MulFOp>(product->scalar)
-                              ? readWhole(product->inputs[0], rank) == x &&
-                                    readWhole(product->inputs[1], rank) == x
-                              : isa<math::PowFOp>(product->scalar) &&
-                                    readWhole(product->inputs[0], rank) == x &&
-                                    numberIn(product->inputs[1]) == 2.0;
-    return isSquare ? eps : std::nullopt;
-  }
-  return std::nullopt;
+  auto sum = under->withNumber();
+  Value square = sum ? meanOf(sum->first, rank) : Value();
+  auto product = square ? square.getDefiningOp<linalg::GenericOp>()
+                        : linalg::GenericOp();
+  if (!product)
+    return std::nullopt;
+  auto base = baseOfPower(Term::of(product), 2);
+  return base && base->read.isIdentity(rank) && isSame(base->read.value, x)
+             ? std::optional(sum->second)
+             : std::nullopt;
 }
 
 /// A row of the last dimension that all rows share.
@@ -114,22 +104,45 @@ std::optional<Read> vectorIn(const Elementwise::Input &input, unsigned rank) {
   return read;
 }
 
+/// x and eps, if the tensor is x / sqrt(mean of x^2 + eps), rounded or not.
+std::optional<std::pair<Value, double>> normedOf(const Elementwise::Input &in,
+                                                 unsigned rank) {
+  Value tensor = readWhole(in, rank);
+  auto form = tensor ? elementwiseOf(tensor.getDefiningOp()) : std::nullopt;
+  if (form && isa_and_present<arith::TruncFOp, arith::ExtFOp>(form->scalar))
+    return normedOf(form->inputs[0], rank);
+  if (!form || !isa_and_present<arith::MulFOp>(form->scalar))
+    return std::nullopt;
+  for (unsigned j : {0u, 1u}) {
+    Value x = readWhole(form->inputs[j], rank);
+    if (!x)
+      continue;
+    if (auto eps = rootOf(form->inputs[1 - j], x, rank))
+      return std::pair(x, *eps);
+  }
+  return std::nullopt;
+}
+
 /// weight * (x * root), in any order.
 std::optional<NormMatch> scaledRow(const Elementwise &form, unsigned rank) {
   for (unsigned i : {0u, 1u}) {
     auto weight = vectorIn(form.inputs[i], rank);
-    auto normed = madeBy<arith::MulFOp>(form.inputs[1 - i], rank);
-    if (!weight || !normed)
-      continue;
-    for (unsigned j : {0u, 1u}) {
-      Value x = readWhole(normed->inputs[j], rank);
-      if (!x)
-        continue;
-      if (auto eps = rootOf(normed->inputs[1 - j], x, rank))
-        return NormMatch{x, *weight, {}, *eps};
-    }
+    auto normed = normedOf(form.inputs[1 - i], rank);
+    if (weight && normed)
+      return NormMatch{normed->first, *weight, {}, normed->second};
   }
   return std::nullopt;
+}
+
+/// The input in the type of the norm's result: importers widen it first.
+bool hasTypeOf(NormMatch &match, Value result) {
+  if (match.input.getType() != result.getType())
+    match.input = narrowest(match.input);
+  return match.input.getType() == result.getType() &&
+         typeOf(match.weight.value).getElementType() ==
+             typeOf(result).getElementType() &&
+         (!match.bias.value || typeOf(match.bias.value).getElementType() ==
+                                   typeOf(result).getElementType());
 }
 
 } // namespace
@@ -139,7 +152,10 @@ std::optional<NormMatch> act::rmsNormAt(linalg::GenericOp op) {
   if (!form || !isa_and_present<arith::MulFOp>(form->scalar) ||
       !op.getNumLoops())
     return std::nullopt;
-  return scaledRow(*form, op.getNumLoops());
+  auto match = scaledRow(*form, op.getNumLoops());
+  if (!match || !hasTypeOf(*match, op.getResult(0)))
+    return std::nullopt;
+  return match;
 }
 
 std::optional<NormMatch> act::layerNormAt(linalg::GenericOp op) {
@@ -151,14 +167,12 @@ std::optional<NormMatch> act::layerNormAt(linalg::GenericOp op) {
     auto bias = vectorIn(form->inputs[i], rank);
     auto product = madeBy<arith::MulFOp>(form->inputs[1 - i], rank);
     auto match = bias && product ? scaledRow(*product, rank) : std::nullopt;
-    auto centred =
-        match ? elementwiseOf(match->input.getDefiningOp()) : std::nullopt;
-    if (!centred || !isa_and_present<arith::SubFOp>(centred->scalar))
+    Value x = match ? centredOf(match->input) : Value();
+    if (!x)
       continue;
-    Value x = readWhole(centred->inputs[0], rank);
-    if (x && meanOf(Row::of(centred->inputs[1].read), rank,
-                    typeOf(x).getShape().back()) == x)
-      return NormMatch{x, match->weight, *bias, match->eps};
+    NormMatch norm{x, match->weight, *bias, match->eps};
+    if (hasTypeOf(norm, op.getResult(0)))
+      return norm;
   }
   return std::nullopt;
 }

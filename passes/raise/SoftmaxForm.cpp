@@ -80,6 +80,33 @@ Value underErf(Value block, unsigned rank) {
   return {};
 }
 
+/// x, if the block is 1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)).
+Value underTanh(Value block, unsigned rank) {
+  auto op = block.getDefiningOp<linalg::GenericOp>();
+  auto sum = op ? Term::of(op).withNumber() : std::nullopt;
+  if (!sum || !Term::of(op).is<arith::AddFOp>() || sum->second != 1 ||
+      !sum->first.is<math::TanhOp>())
+    return {};
+  auto scaled = sum->first.input(0);
+  auto inner = scaled && scaled->is<arith::MulFOp>() ? scaled->withNumber()
+                                                     : std::nullopt;
+  // torch-mlir writes sqrt(2 / pi) with four digits.
+  if (!inner || std::abs(inner->second - 0.7978845608) > 2e-4 ||
+      !inner->first.is<arith::AddFOp>())
+    return {};
+  for (unsigned i : {0u, 1u}) {
+    auto x = inner->first.input(i), rest = inner->first.input(1 - i);
+    auto cube = rest && rest->is<arith::MulFOp>() ? rest->withNumber()
+                                                  : std::nullopt;
+    if (!x || !cube || !isNear(cube->second, 0.044715) ||
+        !x->read.isIdentity(rank))
+      continue;
+    if (auto base = baseOfPower(cube->first, 3); base && *base == *x)
+      return x->read.value;
+  }
+  return {};
+}
+
 /// Whether the input is 1 + exp(-x).
 bool isLogisticSum(const Elementwise::Input &input, Value x, unsigned rank) {
   auto sum = madeBy<arith::AddFOp>(input, rank);
@@ -124,7 +151,9 @@ Value act::guardedSoftmaxAt(linalg::GenericOp op) {
   return readWhole(scores, rank) == softmax.getInput() ? p : Value();
 }
 
-Value act::geluAt(linalg::GenericOp op) {
+/// x of 0.5 * x * f(x), in any order.
+static Value halfTimes(linalg::GenericOp op,
+                       function_ref<Value(Value block, unsigned rank)> under) {
   auto form = elementwiseOf(op);
   const unsigned rank = op.getNumLoops();
   if (!form || !isa_and_present<arith::MulFOp>(form->scalar))
@@ -136,10 +165,14 @@ Value act::geluAt(linalg::GenericOp op) {
   if (factors.size() != 2 || !factors[0] || !factors[1] || !isNear(number, 0.5))
     return {};
   for (unsigned i : {0u, 1u})
-    if (underErf(factors[1 - i], rank) == factors[i])
+    if (under(factors[1 - i], rank) == factors[i])
       return factors[i];
   return {};
 }
+
+Value act::geluAt(linalg::GenericOp op) { return halfTimes(op, underErf); }
+
+Value act::geluNewAt(linalg::GenericOp op) { return halfTimes(op, underTanh); }
 
 Value act::siluAt(linalg::GenericOp op) {
   auto form = elementwiseOf(op);

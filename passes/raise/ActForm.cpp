@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/raise/ActForm.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace act;
+
+/// Behind reshapes.
+static Value behindReshapes(Value v) {
+  while (auto reshape = v.getDefiningOp<ReshapeOp>())
+    v = reshape.getInput();
+  return v;
+}
+
+/// A weight [out, in], or [in, out], as an argument that a view shows; null if
+/// the view is another one.
+static Value weightOf(Value v, bool transposed, bool &isInOut) {
+  auto shape = llvm::to_vector(typeOf(v).getShape());
+  v = behindReshapes(v);
+  isInOut = !transposed;
+  if (auto transpose = v.getDefiningOp<TransposeOp>()) {
+    if (typeOf(v).getRank() != 2 ||
+        transpose.getPermutation() != ArrayRef<int64_t>{1, 0})
+      return {};
+    v = behindReshapes(transpose.getInput());
+    isInOut = !isInOut;
+    std::swap(shape[0], shape[1]);
+  }
+  const bool isArgument = isa<BlockArgument>(v) || v.getDefiningOp<ParamOp>();
+  return isArgument && typeOf(v).getShape() == ArrayRef(shape) ? v : Value();
+}
+
+Value act::linearFor(Operation *op, Maker &make) {
+  auto product = dyn_cast<MatmulOp>(op);
+  if (!product || typeOf(product.getLhs()).getRank() != 2 ||
+      product.getTransposeLhs() || typeOf(product.getRhs()).getRank() != 2)
+    return {};
+  bool isInOut;
+  Value weight =
+      weightOf(product.getRhs(), product.getTransposeRhs(), isInOut);
+  auto type = typeOf(product.getResult());
+  if (!weight ||
+      typeOf(weight).getElementType() != type.getElementType() ||
+      typeOf(product.getLhs()).getElementType() != type.getElementType())
+    return {};
+  // The rows as they were before they became one dimension.
+  Value x = product.getLhs();
+  while (auto reshape = x.getDefiningOp<ReshapeOp>()) {
+    Value before = reshape.getInput();
+    if (typeOf(before).getRank() < 2 || typeOf(before).getShape().back() !=
+                                            typeOf(x).getShape().back())
+      break;
+    x = before;
+  }
+  SmallVector<int64_t> shape(typeOf(x).getShape());
+  shape.back() = type.getShape().back();
+  auto linear = LinearOp::create(make.b, make.loc, make.shaped(type, shape), x,
+                                 weight);
+  linear.setInOut(isInOut);
+  return make.reshaped(linear.getResult(), type.getShape());
+}
+
+/// input W^T + bias
+static Value biasedLinear(AddOp add, Maker &make) {
+  for (unsigned i : {0u, 1u}) {
+    Value product = add->getOperand(i);
+    auto linear = behindReshapes(product).getDefiningOp<LinearOp>();
+    if (!linear || linear.getBias() || !linear->hasOneUse())
+      continue;
+    auto sum = typeOf(add.getResult());
+    const int64_t width = typeOf(linear.getResult()).getShape().back();
+    if (typeOf(product) != sum || sum.getShape().back() != width)
+      continue;
+    Value bias = behindReshapes(add->getOperand(1 - i));
+    auto shape = typeOf(add->getOperand(1 - i)).getShape();
+    if (typeOf(bias).getRank() != 1 || typeOf(bias).getDimSize(0) != width ||
+        shape.back() != width ||
+        !llvm::all_of(shape.drop_back(), [](int64_t n) { return n == 1; }))
+      continue;
+    auto biased =
+        LinearOp::create(make.b, make.loc, linear.getResult().getType(),
+                         linear.getInput(), linear.getWeight(), bias);
+    biased.setInOut(linear.getInOut());
+    return make.reshaped(biased.getResult(), sum.getShape());
+  }
+  return {};
+}
+
+/// act(gate) * up
+static Value gated(MulOp product, Maker &make) {
+  auto type = product.getResult().getType();
+  for (unsigned i : {0u, 1u}) {
+    Value other = product->getOperand(1 - i);
+    Operation *op = product->getOperand(i).getDefiningOp();
+    if (!isa_and_present<SiluOp, GeluOp>(op) || !op->hasOneUse() ||
+        other.getType() != type || op->getOperand(0).getType() != type)
+      continue;
+    Value gate = op->getOperand(0);
+    if (isa<SiluOp>(op))
+      return SwigluOp::create(make.b, make.loc, type, gate, other);
+    return GegluOp::create(make.b, make.loc, type, gate, other);
+  }
+  return {};
+}
+
+namespace {
+
+/// The halves of a tensor along its last dimension.
+struct Half {
+  Value of;
+  unsigned which;
+};
+std::optional<Half> halfOf(Value v) {
+  auto result = dyn_cast<OpResult>(v);
+  auto split = v.getDefiningOp<SplitOp>();
+  if (!split || split.getNumResults() != 2 ||
+      split->getResult(0).getType() != split->getResult(1).getType())
+    return std::nullopt;
+  return Half{split.getInput(), result.getResultNumber()};
+}
+
+/// A table [tokens, width], as x reads it: along its tokens and last dimension.
+struct Table {
+  Value value; ///< [tokens, width]
+  bool headsFirst;
+};
+std::optional<Table> tableIn(Value v, RankedTensorType x, Maker &make) {
+  auto shape = typeOf(v).getShape();
+  const int64_t rank = x.getRank();
+  if (rank < 3 || int64_t(shape.size()) != rank)
+    return std::nullopt;
+  // Heads may be one, so the dimension of tokens is the one that is not 1.
+  std::optional<int64_t> tokens;
+  for (int64_t d = 0; d + 1 < rank; ++d) {
+    if (shape[d] == 1)
+      continue;
+    if (tokens || shape[d] != x.getDimSize(d))
+      return std::nullopt;
+    tokens = d;
+  }
+  if (!tokens || *tokens < rank - 3)
+    return std::nullopt;
+  v = make.reshaped(behindReshapes(v), {shape[*tokens], shape.back()});
+  return Table{v, *tokens == rank - 2};
+}
+
+/// The first half of a table whose halves are equal: elementwise ops of a
+/// concatenation of a tensor with itself. Null if that is not seen.
+Value firstOfEqualHalves(Value table, Maker &make) {
+  if (auto concat = table.getDefiningOp<ConcatOp>())
+    return concat->getNumOperands() == 2 &&
+                   concat->getOperand(0) == concat->getOperand(1)
+               ? concat->getOperand(0)
+               : Value();
+  Operation *op = table.getDefiningOp();
+  if (!op || op->getNumResults() != 1)
+    return {};
+  auto halved = [&](Value v) {
+    SmallVector<int64_t> shape(typeOf(v).getShape());
+    shape.back() /= 2;
+    return RankedTensorType::get(shape, typeOf(v).getElementType());
+  };
+  if (isa<ReshapeOp, ScaleOp, CastOp>(op)) {
+    if (typeOf(op->getOperand(0)).getRank() == 0 ||
+        typeOf(op->getOperand(0)).getShape().back() !=
+            typeOf(table).getShape().back())
+      return {};
+    Value half = firstOfEqualHalves(op->getOperand(0), make);
+    if (!half)
+      return {};
+    Operation *made = make.b.clone(*op);
+    made->setOperand(0, half);
+    made->getResult(0).setType(halved(table));
+    return made->getResult(0);
+  }
+  auto form = elementwiseOf(op);
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  if (!form || generic.getNumDpsInputs() != 1 || !form->inputs[0].read ||
+      !form->inputs[0].read->isIdentity(typeOf(table).getRank()) ||
+      llvm::any_of(generic.getBody()->getOperations(),
+                   llvm::IsaPred<linalg::IndexOp>))
+    return {};
+  Value half = firstOfEqualHalves(generic.getInputs()[0], make);
+  if (!half)
+    return {};
+  auto type = halved(table);
+  Value empty = tensor::EmptyOp::create(make.b, make.loc, type.getShape(),
+                                        type.getElementType());
+  auto made = cast<linalg::GenericOp>(make.b.clone(*generic));
+  made->setOperands({half, empty});
+  made->getResult(0).setType(type);
+  return made.getResult(0);
+}
+
+Value rope(Value x, const Table &cos, const Table &sin, Maker &make) {
+  auto type = typeOf(x);
+  if (type.getElementType() != typeOf(cos.value).getElementType() &&
+      !typeOf(cos.value).getElementType().isF32())
+    return {};
+  return RopeOp::create(make.b, make.loc, type, x, cos.value, sin.value,
+                        /*interleaved=*/UnitAttr(),
+                        cos.headsFirst ? make.b.getUnitAttr() : UnitAttr(),
+                        /*inverse=*/UnitAttr());
+}
+
+/// x cos + concat(-high, low) sin, for tables whose halves are equal.
+Value rotatedWhole(AddOp add, Maker &make) {
+  for (unsigned i : {0u, 1u}) {
+    auto straight = add->getOperand(i).getDefiningOp<MulOp>(),
+         turned = add->getOperand(1 - i).getDefiningOp<MulOp>();
+    if (!straight || !turned)
+      return {};
+    for (unsigned j : {0u, 1u}) {
+      auto concat = turned->getOperand(j).getDefiningOp<ConcatOp>();
+      if (!concat || concat->getNumOperands() != 2)
+        continue;
+      auto minus = concat->getOperand(0).getDefiningOp<ScaleOp>();
+      auto low = halfOf(concat->getOperand(1));
+      auto high = minus && minus.getFactor().convertToDouble() == -1
+                      ? halfOf(minus.getInput())
+                      : std::nullopt;
+      if (!low || !high || low->of != high->of || low->which != 0 ||
+          high->which != 1)
+        continue;
+      for (unsigned k : {0u, 1u}) {
+        if (straight->getOperand(k) != low->of ||
+            typeOf(low->of) != typeOf(add.getResult()))
+          continue;
+        auto cos = tableIn(straight->getOperand(1 - k), typeOf(low->of), make),
+             sin = tableIn(turned->getOperand(1 - j), typeOf(low->of), make);
+        if (!cos || !sin || cos->headsFirst != sin->headsFirst)
+          continue;
+        cos->value = firstOfEqualHalves(cos->value, make);
+        sin->value = firstOfEqualHalves(sin->value, make);
+        if (cos->value && sin->value)
+          return rope(low->of, *cos, *sin, make);
+      }
+    }
+  }
+  return {};
+}
+
+/// The half and the table of half * table.
+struct Factor {
+  Half half;
+  Value table;
+};
+std::optional<Factor> factorOf(Value v) {
+  auto product = v.getDefiningOp<MulOp>();
+  if (!product)
+    return std::nullopt;
+  for (unsigned i : {0u, 1u})
+    if (auto half = halfOf(product->getOperand(i)))
+      return Factor{*half, product->getOperand(1 - i)};
+  return std::nullopt;
+}
+
+/// concat(low cos - high sin, high cos + low sin)
+Value rotatedHalves(ConcatOp concat, Maker &make) {
+  if (concat->getNumOperands() != 2)
+    return {};
+  auto minus = concat->getOperand(0).getDefiningOp<SubOp>();
+  auto plus = concat->getOperand(1).getDefiningOp<AddOp>();
+  if (!minus || !plus)
+    return {};
+  auto lowCos = factorOf(minus->getOperand(0)),
+       highSin = factorOf(minus->getOperand(1));
+  auto highCos = factorOf(plus->getOperand(0)),
+       lowSin = factorOf(plus->getOperand(1));
+  if (!lowCos || !highSin || !highCos || !lowSin)
+    return {};
+  if (highCos->half.which == 0)
+    std::swap(highCos, lowSin);
+  Value x = lowCos->half.of;
+  for (auto [factor, which] : {std::pair(&*lowCos, 0u), {&*highSin, 1u},
+                               {&*highCos, 1u}, {&*lowSin, 0u}})
+    if (factor->half.of != x || factor->half.which != which)
+      return {};
+  auto same = [](Value a, Value b) {
+    return a.getType() == b.getType() &&
+           behindReshapes(a) == behindReshapes(b);
+  };
+  if (!same(lowCos->table, highCos->table) ||
+      !same(highSin->table, lowSin->table) ||
+      typeOf(x) != typeOf(concat.getResult()))
+    return {};
+  auto cos = tableIn(lowCos->table, typeOf(x), make),
+       sin = tableIn(highSin->table, typeOf(x), make);
+  if (!cos || !sin || cos->headsFirst != sin->headsFirst)
+    return {};
+  return rope(x, *cos, *sin, make);
+}
+
+} // namespace
+
+Value act::actFormOf(Operation *op, Maker &make) {
+  if (auto add = dyn_cast<AddOp>(op)) {
+    if (Value v = biasedLinear(add, make))
+      return v;
+    return rotatedWhole(add, make);
+  }
+  if (auto product = dyn_cast<MulOp>(op))
+    return gated(product, make);
+  if (auto concat = dyn_cast<ConcatOp>(op))
+    return rotatedHalves(concat, make);
+  return {};
+}

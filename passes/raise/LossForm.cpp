@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/raise/LossForm.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "passes/raise/GatherForm.h"
+#include "passes/raise/MaskForm.h"
+#include "passes/raise/SoftmaxForm.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace act;
+
+namespace {
+
+/// Dimensions, but for those of size 1.
+SmallVector<int64_t> wide(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> sizes;
+  for (int64_t n : shape)
+    if (n != 1)
+      sizes.push_back(n);
+  return sizes;
+}
+/// Whether all of a tensor is read, its dimensions in order.
+bool isWhole(const Term &term) { return term.ordered().has_value(); }
+
+/// The tensor, if all of it is read in the order of `like`, which has as many
+/// elements.
+Value whole(const std::optional<Term> &term, Value like) {
+  return term && isWhole(*term) &&
+                 wide(typeOf(term->read.value).getShape()) ==
+                     wide(typeOf(like).getShape())
+             ? term->read.value
+             : Value();
+}
+
+/// x, if the row is the maximum of x along the last dimension.
+Value maximumOf(const std::optional<Term> &row) {
+  auto max = row ? reductionOf(row->op()) : std::nullopt;
+  return max && max->kind == ReductionForm::Max && isWhole(*row) &&
+                 max->along == SmallVector<unsigned>{unsigned(
+                                   typeOf(max->input).getRank() - 1)}
+             ? max->input
+             : Value();
+}
+
+/// z, if the row is log(sum(exp(z))) along the last dimension.
+Value underLogSum(const std::optional<Term> &row) {
+  if (!row || !row->is<math::LogOp>())
+    return {};
+  auto sum = row->input(0);
+  auto reduction = sum ? reductionOf(sum->op()) : std::nullopt;
+  if (!reduction || reduction->kind != ReductionForm::Sum || !isWhole(*sum) ||
+      reduction->along != SmallVector<unsigned>{unsigned(
+                              typeOf(reduction->input).getRank() - 1)})
+    return {};
+  auto op = reduction->input.getDefiningOp<linalg::GenericOp>();
+  if (!op || !Term::of(op).is<math::ExpOp>())
+    return {};
+  return whole(Term::of(op).input(0), reduction->input);
+}
+
+/// x, if z is x minus its maximum along the last dimension; else z.
+Value behindMaximum(Value z) {
+  auto op = z.getDefiningOp<linalg::GenericOp>();
+  if (!op || !Term::of(op).is<arith::SubFOp>())
+    return z;
+  Value x = whole(Term::of(op).input(0), z);
+  return x && maximumOf(Term::of(op).input(1)) == x ? x : z;
+}
+
+/// The logits whose log-probabilities a tensor is.
+Value logitsOf(Value table) {
+  auto op = table.getDefiningOp<linalg::GenericOp>();
+  if (!op)
+    return {};
+  Term term = Term::of(op);
+  if (term.is<math::LogOp>()) {
+    Value p = whole(term.input(0), table);
+    auto quotient = p ? p.getDefiningOp<linalg::GenericOp>()
+                      : linalg::GenericOp();
+    auto match = quotient ? softmaxAt(quotient) : std::nullopt;
+    return match && int64_t(match->axis) == typeOf(p).getRank() - 1
+               ? match->input
+               : Value();
+  }
+  if (!term.is<arith::SubFOp>())
+    return {};
+  Value z = whole(term.input(0), table);
+  auto row = term.input(1);
+  if (!z || !row)
+    return {};
+  if (underLogSum(row) == z)
+    return behindMaximum(z);
+  // x - (log(sum(exp(x - max))) + max)
+  if (!row->is<arith::AddFOp>())
+    return {};
+  for (unsigned i : {0u, 1u}) {
+    Value shifted = underLogSum(row->input(i));
+    if (shifted && maximumOf(row->input(1 - i)) == z &&
+        behindMaximum(shifted) == z)
+      return z;
+  }
+  return {};
+}
+
+/// Labels, and the one that is not counted: whether labels differ from it.
+struct Counted {
+  Value labels;
+  int64_t ignore;
+  bool isEqual; ///< true where they are equal
+};
+std::optional<Counted> countedBy(const std::optional<Term> &condition) {
+  if (!condition || !isWhole(*condition) || !condition->form)
+    return std::nullopt;
+  if (condition->is<arith::XOrIOp>()) {
+    auto other = condition->withNumber();
+    auto counted = other && other->second != 0 ? countedBy(other->first)
+                                               : std::nullopt;
+    if (counted)
+      counted->isEqual = !counted->isEqual;
+    return counted;
+  }
+  auto compare = dyn_cast_or_null<arith::CmpIOp>(condition->form->scalar);
+  auto operands = compare ? condition->withNumber() : std::nullopt;
+  if (!operands || (compare.getPredicate() != arith::CmpIPredicate::ne &&
+                    compare.getPredicate() != arith::CmpIPredicate::eq))
+    return std::nullopt;
+  Term own = operands->first.behindCasts();
+  if (!isWhole(own))
+    return std::nullopt;
+  Value labels = own.read.value;
+  return Counted{labels, int64_t(operands->second),
+                 compare.getPredicate() == arith::CmpIPredicate::eq};
+}
+
+/// The kept of a choice by `counted`: the operand where labels count, and the
+/// other one.
+std::optional<std::pair<unsigned, Counted>> keptBy(const Term &select) {
+  auto counted = countedBy(select.input(0));
+  if (!counted)
+    return std::nullopt;
+  return std::pair(counted->isEqual ? 2u : 1u, *counted);
+}
+
+struct Parts : LossMatch {
+  std::optional<Counted> cleaned; ///< labels were replaced where not counted
+};
+
+std::optional<Parts> withLabels(Value table, const std::optional<Term> &labels,
+                                double factor) {
+  Value logits = logitsOf(table);
+  if (!logits || !labels)
+    return std::nullopt;
+  Term own = labels->behindCasts();
+  if (!isWhole(own))
+    return std::nullopt;
+  Parts parts;
+  parts.logits = logits;
+  parts.labels = own.read.value;
+  parts.factor = factor;
+  if (own.is<arith::SelectOp>())
+    if (auto kept = keptBy(own); kept && own.number(3 - kept->first)) {
+      auto through = own.input(kept->first);
+      if (through && isWhole(through->behindCasts()) &&
+          through->behindCasts().read.value == kept->second.labels)
+        parts.cleaned = kept->second;
+    }
+  if (wide(typeOf(parts.labels).getShape()) !=
+      wide(typeOf(logits).getShape().drop_back()))
+    return std::nullopt;
+  return parts;
+}
+
+/// -loss for each label: what is read of log-probabilities.
+std::optional<Parts> picked(Value v) {
+  Operation *op = v.getDefiningOp();
+  if (auto gather = gatherOf(op)) {
+    const unsigned last = gather->at.size() - 1;
+    for (unsigned d = 0; d < last; ++d)
+      if (gather->at[d].loop != d &&
+          typeOf(gather->table).getDimSize(d) != 1)
+        return std::nullopt;
+    if (gather->at.empty() || !gather->at[last].ids)
+      return std::nullopt;
+    return withLabels(gather->table, Term::of(gather->at[last].ids), -1);
+  }
+  // The sum of log-probabilities times [label = class].
+  auto sum = reductionOf(op);
+  if (!sum || sum->kind != ReductionForm::Sum ||
+      sum->along !=
+          SmallVector<unsigned>{unsigned(typeOf(sum->input).getRank() - 1)})
+    return std::nullopt;
+  auto product = sum->input.getDefiningOp<linalg::GenericOp>();
+  if (!product || !Term::of(product).is<arith::MulFOp>())
+    return std::nullopt;
+  Term term = Term::of(product);
+  for (unsigned i : {0u, 1u}) {
+    auto hot = term.input(i);
+    Value table = whole(term.input(1 - i), sum->input);
+    if (!hot || !table || !hot->is<arith::UIToFPOp>())
+      continue;
+    auto equal = hot->input(0);
+    if (!equal || !equal->is<arith::CmpIOp>() ||
+        cast<arith::CmpIOp>(equal->form->scalar).getPredicate() !=
+            arith::CmpIPredicate::eq)
+      continue;
+    for (unsigned k : {0u, 1u}) {
+      auto classes = equal->input(k), labels = equal->input(1 - k);
+      if (!classes || !labels || !countsAlong(classes->read, term.read.dims.size() - 1,
+                                                      term.read.dims.size()))
+        continue;
+      if (auto parts = withLabels(table, labels, -1))
+        return parts;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Parts> partsOf(Value v) {
+  if (!isa<RankedTensorType>(v.getType()))
+    return std::nullopt;
+  if (auto parts = picked(v))
+    return parts;
+  auto next = [&](const std::optional<Term> &term, Value like) {
+    Value source = whole(term, like);
+    return source ? partsOf(source) : std::nullopt;
+  };
+  if (auto sum = reductionOf(v.getDefiningOp());
+      sum && sum->kind == ReductionForm::Sum) {
+    // All of what is summed, perhaps behind reshapes.
+    if (!wide(typeOf(v).getShape()).empty())
+      return std::nullopt;
+    Read read{sum->input, {}};
+    for (unsigned d = 0, e = typeOf(sum->input).getRank(); d < e; ++d)
+      read.dims.push_back(d);
+    auto parts = next(Term::of(read), sum->input);
+    if (!parts || parts->reduction != Reduction::None)
+      return std::nullopt;
+    parts->reduction = Reduction::Sum;
+    return parts;
+  }
+  auto op = v.getDefiningOp<linalg::GenericOp>();
+  if (!op || !elementwiseOf(op))
+    return std::nullopt;
+  Term term = Term::of(op);
+  if (term.is<arith::NegFOp>()) {
+    auto parts = next(term.input(0), v);
+    if (parts)
+      parts->factor = -parts->factor;
+    return parts;
+  }
+  if (term.is<arith::SelectOp>()) {
+    // 0 where labels are not counted.
+    auto kept = keptBy(term);
+    auto parts = kept && term.number(3 - kept->first) == 0.0
+                     ? next(term.input(kept->first), v)
+                     : std::nullopt;
+    if (!parts || parts->reduction != Reduction::None || parts->ignore)
+      return std::nullopt;
+    if (parts->cleaned ? parts->cleaned->labels != kept->second.labels ||
+                             parts->cleaned->ignore != kept->second.ignore
+                       : parts->labels != kept->second.labels)
+      return std::nullopt;
+    parts->labels = kept->second.labels;
+    parts->ignore = kept->second.ignore;
+    parts->cleaned.reset();
+    return parts;
+  }
+  if (!term.is<arith::MulFOp, arith::DivFOp>())
+    return std::nullopt;
+  if (auto scaled = term.withNumber()) {
+    const bool divides = term.is<arith::DivFOp>();
+    if (divides && term.number(0))
+      return std::nullopt;
+    auto parts = next(scaled->first, v);
+    if (parts)
+      parts->factor *= divides ? 1 / scaled->second : scaled->second;
+    return parts;
+  }
+  if (!term.is<arith::DivFOp>())
+    return std::nullopt;
+  // A sum by the number of counted labels.
+  auto parts = next(term.input(0), v);
+  auto count = term.input(1);
+  if (!parts || parts->reduction != Reduction::Sum || !parts->ignore || !count)
+    return std::nullopt;
+  if (count->is<arith::SIToFPOp, arith::UIToFPOp>())
+    count = count->input(0);
+  auto sum = count ? reductionOf(count->op()) : std::nullopt;
+  if (!sum || sum->kind != ReductionForm::Sum)
+    return std::nullopt;
+  Read read{sum->input, {}};
+  for (unsigned d = 0, e = typeOf(sum->input).getRank(); d < e; ++d)
+    read.dims.push_back(d);
+  auto ones = Term::of(read);
+  while (ones && ones->is<arith::ExtUIOp, arith::UIToFPOp, arith::ExtSIOp>())
+    ones = ones->input(0);
+  auto counted = countedBy(ones);
+  if (!counted || counted->isEqual || counted->labels != parts->labels ||
+      counted->ignore != *parts->ignore ||
+      wide(typeOf(sum->input).getShape()) !=
+          wide(typeOf(parts->labels).getShape()))
+    return std::nullopt;
+  parts->reduction = Reduction::Mean;
+  return parts;
+}
+
+} // namespace
+
+std::optional<LossMatch> act::lossOf(Value value) {
+  auto parts = partsOf(value);
+  if (!parts)
+    return std::nullopt;
+  Type logits = typeOf(parts->logits).getElementType(),
+       labels = typeOf(parts->labels).getElementType();
+  if (!logits.isF32() || !(labels.isInteger(32) || labels.isInteger(64)))
+    return std::nullopt;
+  LossMatch loss = *parts;
+  // The mean, where each label counts.
+  const double tokens = typeOf(loss.labels).getNumElements();
+  if (loss.reduction == Reduction::Sum && !loss.ignore &&
+      std::abs(std::abs(loss.factor) * tokens - 1) < 1e-6) {
+    loss.reduction = Reduction::Mean;
+    loss.factor = loss.factor < 0 ? -1 : 1;
+  }
+  return loss;
+}
