@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/raise/Maker.h"
+#include "passes/raise/MaskForm.h"
 
 using namespace mlir;
 using namespace act;
@@ -41,6 +42,12 @@ std::optional<GatherForm> act::gatherOf(Operation *op) {
           readBy(generic.getMatchingIndexingMap(operand), operand->get());
       if (!index.ids)
         return std::nullopt;
+      for (unsigned d : index.ids->present())
+        if (countsAlong(*index.ids, d, generic.getNumLoops())) {
+          index.loop = d;
+          index.ids.reset();
+          break;
+        }
     } else if (auto loop = v.getDefiningOp<linalg::IndexOp>()) {
       index.loop = loop.getDim();
     } else if (matchPattern(v, m_ConstantInt(&constant))) {
@@ -103,6 +110,15 @@ static Value rowNumbers(linalg::GenericOp op, const GatherForm &gather,
                  Value v;
                  if (index.ids) {
                    v = arguments[next++];
+                   // Each index is the nearest one inside.
+                   Type own = v.getType();
+                   auto bound = [&](int64_t n) -> Value {
+                     return arith::ConstantOp::create(
+                         inner, loc, inner.getIntegerAttr(own, n));
+                   };
+                   v = arith::MaxSIOp::create(inner, loc, v, bound(0));
+                   v = arith::MinSIOp::create(inner, loc, v,
+                                              bound(sizes[d] - 1));
                    if (v.getType().getIntOrFloatBitWidth() < 64)
                      v = arith::ExtSIOp::create(inner, loc, type, v);
                  } else if (index.loop) {

@@ -317,37 +317,3 @@ std::optional<ReductionForm> act::reductionOf(Operation *op) {
     return ReductionForm{ReductionForm::Max, generic.getInputs()[0], along};
   return std::nullopt;
 }
-
-bool act::splitCast(linalg::GenericOp op) {
-  if (!op.hasPureTensorSemantics() || op.getNumDpsInputs() != 1 ||
-      op.getNumReductionLoops() == 0 ||
-      !op.getIndexingMapsArray()[0].isIdentity())
-    return false;
-  Operation &cast = op.getBody()->front();
-  BlockArgument in = op.getBody()->getArgument(0);
-  if (!isa<arith::ExtFOp, arith::ExtUIOp, arith::ExtSIOp, arith::UIToFPOp,
-           arith::SIToFPOp>(cast) ||
-      cast.getOperand(0) != in || !in.hasOneUse())
-    return false;
-  OpBuilder b(op);
-  auto type = typeOf(op.getInputs()[0]);
-  Type wide = cast.getResult(0).getType();
-  Value empty =
-      tensor::EmptyOp::create(b, op.getLoc(), type.getShape(), wide);
-  AffineMap map = b.getMultiDimIdentityMap(type.getRank());
-  auto made = linalg::GenericOp::create(
-      b, op.getLoc(), TypeRange(empty.getType()), op.getInputs(),
-      ValueRange(empty), ArrayRef<AffineMap>{map, map},
-      SmallVector<utils::IteratorType>(type.getRank(),
-                                       utils::IteratorType::parallel),
-      [&](OpBuilder &inner, Location loc, ValueRange arguments) {
-        Operation *own = inner.clone(cast);
-        own->setOperand(0, arguments[0]);
-        linalg::YieldOp::create(inner, loc, own->getResult(0));
-      });
-  op.setOperand(0, made.getResult(0));
-  in.setType(wide);
-  cast.getResult(0).replaceAllUsesWith(in);
-  cast.erase();
-  return true;
-}

@@ -51,10 +51,6 @@ struct ReductionForm {
 };
 std::optional<ReductionForm> reductionOf(mlir::Operation *op);
 
-/// Takes a cast of the only input out of a reduction's body. Whether there was
-/// one.
-bool splitCast(mlir::linalg::GenericOp op);
-
 /// The input where its dimensions are the op's iterations; else null.
 mlir::Value readWhole(const Elementwise::Input &input, unsigned rank);
 /// The number that an input is; a tensor of one number is that number.

@@ -10,21 +10,17 @@
 #include "mlir/Conversion/TosaToLinalg/TosaToLinalg.h"
 #include "mlir/Conversion/TosaToTensor/TosaToTensor.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tosa/IR/TosaOps.h"
-#include "mlir/IR/Dominance.h"
-#include "mlir/IR/Iterators.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/raise/ActForm.h"
 #include "passes/raise/ComposedOps.h"
-#include "passes/raise/GatherForm.h"
+#include "passes/raise/NormalForm.h"
 #include "passes/raise/Passes.h"
 #include "passes/raise/SingleOps.h"
 #include "passes/raise/StableHlo.h"
@@ -39,15 +35,6 @@ using namespace mlir;
 using namespace act;
 
 namespace {
-
-/// Removes what nobody reads any more, readers first.
-void eraseUnread(func::FuncOp function) {
-  IRRewriter b(function.getContext());
-  function.walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
-    if (isOpTriviallyDead(op))
-      b.eraseOp(op);
-  });
-}
 
 using Counts = llvm::MapVector<StringRef, int64_t>;
 
@@ -113,115 +100,6 @@ struct RaiseToAct : act::impl::RaiseToActPassBase<RaiseToAct> {
     return runPipeline(pm, module);
   }
 
-  /// Constants that are cast to a narrower type, which upstream folds only if
-  /// they fit.
-  static void roundConstants(func::FuncOp function) {
-    IRRewriter b(function.getContext());
-    function.walk([&](arith::TruncFOp op) {
-      FloatAttr wide;
-      auto type = dyn_cast<FloatType>(op.getType());
-      if (!type || !matchPattern(op.getIn(), m_Constant(&wide)))
-        return;
-      bool loses;
-      llvm::APFloat value = wide.getValue();
-      value.convert(type.getFloatSemantics(),
-                    llvm::APFloat::rmNearestTiesToEven, &loses);
-      b.setInsertionPoint(op);
-      b.replaceOpWithNewOp<arith::ConstantOp>(op, FloatAttr::get(type, value));
-    });
-  }
-
-  /// Importers assert that indices are inside. Those of act.embedding are taken
-  /// to be the nearest ones.
-  static void removeAssertions(func::FuncOp function) {
-    SmallVector<cf::AssertOp> all;
-    function.walk([&](cf::AssertOp op) {
-      if (op->getParentOfType<linalg::GenericOp>())
-        all.push_back(op);
-    });
-    for (cf::AssertOp op : all)
-      op.erase();
-    eraseUnread(function);
-  }
-
-  /// tosa.concat as one op, which upstream lowers to one insertion for each
-  /// operand.
-  static void lowerTosaConcat(func::FuncOp function) {
-    IRRewriter b(function.getContext());
-    function.walk([&](tosa::ConcatOp op) {
-      auto type = dyn_cast<RankedTensorType>(op.getType());
-      if (!type || !type.hasStaticShape())
-        return;
-      b.setInsertionPoint(op);
-      b.replaceOpWithNewOp<tensor::ConcatOp>(op, type, op.getAxis(),
-                                             op.getInput1());
-    });
-  }
-
-  LogicalResult bringToOneForm(func::FuncOp function) {
-    const bool hasTosa =
-        function
-            .walk([](Operation *op) {
-              return isa_and_present<tosa::TosaDialect>(op->getDialect())
-                         ? WalkResult::interrupt()
-                         : WalkResult::advance();
-            })
-            .wasInterrupted();
-    if (hasTosa) {
-      lowerTosaConcat(function);
-      OpPassManager pm(func::FuncOp::getOperationName());
-      addLowering(pm);
-      if (failed(runPipeline(pm, function)))
-        return failure();
-    }
-    IRRewriter b(function.getContext());
-    SmallVector<linalg::LinalgOp> named;
-    function.walk([&](linalg::LinalgOp op) {
-      if (!isa<linalg::GenericOp, linalg::FillOp>(op) &&
-          op.hasPureTensorSemantics())
-        named.push_back(op);
-    });
-    for (linalg::LinalgOp op : named) {
-      b.setInsertionPoint(op);
-      (void)linalg::generalizeNamedOp(b, op); // else it stays
-    }
-    roundConstants(function);
-    removeAssertions(function);
-    splitCasts(function);
-    function.walk([&](arith::ConstantOp op) {
-      if (auto generic = op->getParentOfType<linalg::GenericOp>())
-        op->moveBefore(generic);
-    });
-    RewritePatternSet patterns(function.getContext());
-    linalg::populateDecomposeLinalgOpsPattern(patterns);
-    SmallVector<Operation *> composed; // a gather is one op
-    function.walk([&](linalg::GenericOp op) {
-      if (!gatherOf(op))
-        composed.push_back(op);
-    });
-    if (failed(applyOpPatternsGreedily(
-            composed, std::move(patterns),
-            GreedyRewriteConfig().setStrictness(
-                GreedyRewriteStrictness::ExistingAndNewOps))))
-      return failure();
-    eliminateCommonSubExpressions(function);
-    return success();
-  }
-
-  /// A reduction of what its body casts first, as two ops.
-  static void splitCasts(func::FuncOp function) {
-    SmallVector<linalg::GenericOp> all;
-    function.walk([&](linalg::GenericOp op) { all.push_back(op); });
-    for (linalg::GenericOp op : all)
-      (void)splitCast(op);
-  }
-
-  static void eliminateCommonSubExpressions(func::FuncOp function) {
-    IRRewriter b(function.getContext());
-    DominanceInfo dominance(function);
-    mlir::eliminateCommonSubExpressions(b, dominance, function);
-  }
-
   /// The largest losses first: what is part of one is erased before it is asked
   /// for.
   static void replaceLosses(func::FuncOp function) {
@@ -243,6 +121,13 @@ struct RaiseToAct : act::impl::RaiseToActPassBase<RaiseToAct> {
   }
 
   LogicalResult raise(func::FuncOp function, const Counts &before) {
+    if (hasTosa(function)) {
+      joinTosaConcats(function);
+      OpPassManager pm(func::FuncOp::getOperationName());
+      addLowering(pm);
+      if (failed(runPipeline(pm, function)))
+        return failure();
+    }
     if (failed(bringToOneForm(function)))
       return failure();
     replaceLosses(function);
@@ -259,7 +144,7 @@ struct RaiseToAct : act::impl::RaiseToActPassBase<RaiseToAct> {
     replaceEach(function, [](Operation *op, Maker &make) {
       return isa<arith::ConstantOp>(op) ? Value() : actValueFor(op, make);
     });
-    eliminateCommonSubExpressions(function);
+    mergeEqualOps(function);
     replaceEach(function, linearFor);
     replaceEach(function, actFormOf);
     replaceEach(function, [](Operation *op, Maker &make) {

@@ -328,10 +328,10 @@ Value padded(tensor::PadOp pad, Maker &make) {
     return v && matchPattern(v, m_Constant(&constant)) ? constant : Attribute();
   }());
   auto value = numberOf(number);
-  if (!value || !isa<FloatType>(pad.getResultType().getElementType()))
+  if (!value)
     return {};
   Value v = pad.getSource();
-  Type element = typeOf(v).getElementType();
+  auto single = RankedTensorType::get({}, typeOf(v).getElementType());
   for (auto [d, low, high] :
        llvm::enumerate(pad.getStaticLow(), pad.getStaticHigh())) {
     if (low < 0 || high < 0) // dynamic, or a crop
@@ -342,7 +342,10 @@ Value padded(tensor::PadOp pad, Maker &make) {
     auto fill = [&](int64_t n) {
       shape[d] = n;
       if (n)
-        parts.push_back(make.expanded(make.constant(element, *value), shape));
+        parts.push_back(make.expanded(
+            act::ConstantOp::create(make.b, make.loc, single,
+                                    DenseElementsAttr::get(single, number)),
+            shape));
     };
     fill(low);
     parts.push_back(v);

@@ -53,31 +53,46 @@ void factorsOf(const Elementwise::Input &input, unsigned rank, double &number,
 
 bool isNear(double x, double y) { return std::abs(x - y) < 1e-6; }
 
-/// x, if the block is 1 + erf(x / sqrt(2)).
-Value underErf(Value block, unsigned rank) {
-  auto sum = elementwiseOf(block.getDefiningOp());
-  if (!sum || !isa_and_present<arith::AddFOp>(sum->scalar))
-    return {};
-  for (unsigned i : {0u, 1u}) {
-    auto erf = madeBy<math::ErfOp>(sum->inputs[i], rank);
-    if (!erf || numberIn(sum->inputs[1 - i]) != 1.0)
-      continue;
-    Value scaled = readWhole(erf->inputs[0], rank);
-    auto form = scaled ? elementwiseOf(scaled.getDefiningOp()) : std::nullopt;
-    if (!form || !form->scalar || form->inputs.size() != 2)
-      return {};
-    if (isa<arith::DivFOp>(form->scalar)) {
-      auto by = numberIn(form->inputs[1]);
-      return by && isNear(*by, std::sqrt(2.0))
-                 ? readWhole(form->inputs[0], rank)
-                 : Value();
-    }
-    for (unsigned k : {0u, 1u})
-      if (auto by = numberIn(form->inputs[k]);
-          by && isa<arith::MulFOp>(form->scalar) && isNear(*by, std::sqrt(0.5)))
-        return readWhole(form->inputs[1 - k], rank);
+/// x and the number, if the term is x times a number.
+std::optional<std::pair<Term, double>> scaledBy(const Term &term) {
+  if (term.is<arith::NegFOp>()) {
+    auto x = term.input(0);
+    auto inner = x ? scaledBy(*x) : std::nullopt;
+    if (inner)
+      return std::pair(inner->first, -inner->second);
+    return x ? std::optional(std::pair(*x, -1.0)) : std::nullopt;
   }
-  return {};
+  if (!term.is<arith::MulFOp, arith::DivFOp>() ||
+      (term.is<arith::DivFOp>() && term.number(0)))
+    return std::nullopt;
+  auto product = term.withNumber();
+  if (!product)
+    return std::nullopt;
+  const double own =
+      term.is<arith::DivFOp>() ? 1 / product->second : product->second;
+  if (auto inner = scaledBy(product->first))
+    return std::pair(inner->first, own * inner->second);
+  return std::pair(product->first, own);
+}
+
+/// x, if the block is 1 + erf(x / sqrt(2)), or 1 - erf(-x / sqrt(2)).
+Value underErf(Value block, unsigned rank) {
+  auto op = block.getDefiningOp<linalg::GenericOp>();
+  if (!op || !Term::of(op).is<arith::AddFOp, arith::SubFOp>())
+    return {};
+  Term sum = Term::of(op);
+  const bool isDifference = sum.is<arith::SubFOp>();
+  auto parts = sum.withNumber();
+  if (!parts || parts->second != 1 || !parts->first.is<math::ErfOp>() ||
+      (isDifference && sum.number(0) != 1.0))
+    return {};
+  auto inner = parts->first.input(0);
+  auto scaled = inner ? scaledBy(*inner) : std::nullopt;
+  return scaled && scaled->first.read.isIdentity(rank) &&
+                 isNear(isDifference ? -scaled->second : scaled->second,
+                        std::sqrt(0.5))
+             ? scaled->first.read.value
+             : Value();
 }
 
 /// x, if the block is 1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)).

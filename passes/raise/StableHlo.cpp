@@ -3,6 +3,7 @@
 // The table of StableHLO's ops (its specification: openxla.org/stablehlo/spec),
 // by what each means.
 #include "passes/raise/StableHlo.h"
+#include "passes/raise/StableHloLowering.h"
 #include "dialects/act/Dialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -12,11 +13,9 @@
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
+using namespace act::stablehlo;
 
-namespace {
-
-/// An attribute of an op of no known dialect: of its properties, or of itself.
-Attribute attributeOf(Operation *op, StringRef name) {
+Attribute act::stablehlo::attributeOf(Operation *op, StringRef name) {
   if (Attribute own = op->getDiscardableAttr(name))
     return own;
   auto properties =
@@ -24,7 +23,8 @@ Attribute attributeOf(Operation *op, StringRef name) {
   return properties ? properties.get(name) : Attribute();
 }
 
-std::optional<SmallVector<int64_t>> integersOf(Operation *op, StringRef name) {
+std::optional<SmallVector<int64_t>>
+act::stablehlo::integersOf(Operation *op, StringRef name) {
   Attribute attribute = attributeOf(op, name);
   if (auto array = dyn_cast_or_null<DenseI64ArrayAttr>(attribute))
     return SmallVector<int64_t>(array.asArrayRef());
@@ -37,9 +37,7 @@ std::optional<SmallVector<int64_t>> integersOf(Operation *op, StringRef name) {
   return std::nullopt;
 }
 
-/// The integers behind `name = ` in an opaque attribute's text; none where it
-/// is not named, as empty lists are not printed.
-SmallVector<int64_t> integersIn(StringRef text, StringRef name) {
+SmallVector<int64_t> act::stablehlo::integersIn(StringRef text, StringRef name) {
   SmallVector<int64_t> all;
   auto [before, list] = text.split((name + " = [").str());
   for (StringRef part : llvm::split(list.split(']').first, ',')) {
@@ -50,100 +48,10 @@ SmallVector<int64_t> integersIn(StringRef text, StringRef name) {
   return all;
 }
 
-StringRef textOf(Attribute attribute) {
+StringRef act::stablehlo::textOf(Attribute attribute) {
   auto opaque = dyn_cast_or_null<OpaqueAttr>(attribute);
   return opaque ? opaque.getAttrData() : StringRef();
 }
-
-/// Rewrites one op.
-class Lowering {
-public:
-  explicit Lowering(Operation *op)
-      : op(op), b(op), loc(op->getLoc()),
-        name(op->getName().getStringRef().drop_front(strlen("stablehlo."))) {}
-
-  /// The value that the result becomes; null if the op is not known.
-  Value run();
-
-private:
-  RankedTensorType type() {
-    return cast<RankedTensorType>(op->getResult(0).getType());
-  }
-  Type element() { return type().getElementType(); }
-  int64_t rank() { return type().getRank(); }
-  AffineMap identity() { return b.getMultiDimIdentityMap(rank()); }
-  Value empty(RankedTensorType type) {
-    return tensor::EmptyOp::create(b, loc, type.getShape(),
-                                   type.getElementType());
-  }
-  Value number(Type type, double value) {
-    return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
-  }
-
-  using Body = function_ref<Value(OpBuilder &, ValueRange)>;
-  /// One scalar from one of each operand, which these maps read.
-  Value map(ValueRange operands, ArrayRef<AffineMap> maps, Body body) {
-    SmallVector<AffineMap> all(maps);
-    all.push_back(identity());
-    return linalg::GenericOp::create(
-               b, loc, TypeRange(type()), operands, ValueRange(empty(type())),
-               all,
-               SmallVector<utils::IteratorType>(rank(),
-                                                utils::IteratorType::parallel),
-               [&](OpBuilder &inner, Location at, ValueRange arguments) {
-                 linalg::YieldOp::create(inner, at,
-                                         body(inner, arguments.drop_back()));
-               })
-        .getResult(0);
-  }
-  Value elementwise(Body body) {
-    SmallVector<AffineMap> maps;
-    for (Value v : op->getOperands())
-      // A condition may be one for all.
-      maps.push_back(cast<RankedTensorType>(v.getType()).getRank() || !rank()
-                         ? identity()
-                         : AffineMap::get(rank(), 0, op->getContext()));
-    return map(op->getOperands(), maps, body);
-  }
-  template <typename Op> Value simple() {
-    return elementwise([&](OpBuilder &inner, ValueRange v) -> Value {
-      return Op::create(inner, loc, v);
-    });
-  }
-
-  template <typename Op> Value ofFloats() {
-    return isa<FloatType>(element()) ? simple<Op>() : Value();
-  }
-  template <typename Op> Value ofBooleans() {
-    return element().isInteger(1) ? simple<Op>() : Value();
-  }
-  /// Of floats and of integers, and of booleans if they differ.
-  template <typename F, typename I, typename B = I> Value either() {
-    return isa<FloatType>(element()) ? simple<F>()
-           : element().isInteger(1)  ? simple<B>()
-                                     : simple<I>();
-  }
-
-  static const llvm::StringMap<Value (Lowering::*)()> &table();
-  Value logistic();
-  Value concatenated();
-  Value constant();
-  Value broadcast();
-  Value transposed();
-  Value product();
-  Value reduced();
-  Value converted();
-  Value compared();
-  Value sliced();
-  Value counted();
-  Value reshaped();
-  Value gathered();
-
-  Operation *op;
-  OpBuilder b;
-  Location loc;
-  StringRef name;
-};
 
 Value Lowering::constant() {
   auto value = dyn_cast_or_null<ElementsAttr>(attributeOf(op, "value"));
@@ -244,43 +152,6 @@ Value Lowering::product() {
   });
 }
 
-Value Lowering::reduced() {
-  auto along = integersOf(op, "dimensions");
-  if (!along || op->getNumOperands() != 2 || op->getNumRegions() != 1 ||
-      !llvm::hasSingleElement(op->getRegion(0)) || !isa<FloatType>(element()))
-    return {};
-  Block &body = op->getRegion(0).front();
-  if (!llvm::hasNItems(body, 2) || body.getNumArguments() != 2)
-    return {};
-  StringRef combiner = body.front().getName().getStringRef();
-  if (combiner != "stablehlo.add" && combiner != "stablehlo.maximum" &&
-      combiner != "stablehlo.minimum")
-    return {};
-  Value start =
-      tensor::ExtractOp::create(b, loc, op->getOperand(1), ValueRange());
-  // As a number where it is one.
-  if (auto c = op->getOperand(1).getDefiningOp<arith::ConstantOp>())
-    if (auto splat = dyn_cast<DenseFPElementsAttr>(c.getValue()))
-      start =
-          arith::ConstantOp::create(b, loc, splat.getSplatValue<FloatAttr>());
-  Value init = linalg::FillOp::create(b, loc, ValueRange(start),
-                                      ValueRange(empty(type())))
-                   .getResult(0);
-  return linalg::ReduceOp::create(
-             b, loc, ValueRange(op->getOperand(0)), ValueRange(init), *along,
-             [&](OpBuilder &inner, Location at, ValueRange v) {
-               Value r;
-               if (combiner == "stablehlo.add")
-                 r = arith::AddFOp::create(inner, at, v[0], v[1]);
-               else if (combiner == "stablehlo.maximum")
-                 r = arith::MaximumFOp::create(inner, at, v[0], v[1]);
-               else
-                 r = arith::MinimumFOp::create(inner, at, v[0], v[1]);
-               linalg::YieldOp::create(inner, at, ValueRange(r));
-             })
-      ->getResult(0);
-}
-
 Value Lowering::converted() {
   Type from =
            cast<RankedTensorType>(op->getOperand(0).getType()).getElementType(),
@@ -376,37 +247,6 @@ Value Lowering::counted() {
   });
 }
 
-/// Rows of a table: ids are of the table's first dimension, and a row is all of
-/// the others. An id outside is clamped, as act.embedding does.
-Value Lowering::gathered() {
-  StringRef text = textOf(attributeOf(op, "dimension_numbers"));
-  auto sizes = integersOf(op, "slice_sizes");
-  if (!text.starts_with("gather<") || !sizes || op->getNumOperands() != 2)
-    return {};
-  auto table = cast<RankedTensorType>(op->getOperand(0).getType()),
-       ids = cast<RankedTensorType>(op->getOperand(1).getType());
-  auto is = [&](StringRef list, ArrayRef<int64_t> numbers) {
-    return ArrayRef(integersIn(text, list)) == numbers;
-  };
-  auto [before, vectorDim] = text.split("index_vector_dim = ");
-  const int64_t last = ids.getRank() - 1;
-  if (table.getRank() != 2 || !isa<FloatType>(element()) || last < 0 ||
-      ids.getDimSize(last) != 1 || !is("offset_dims", {rank() - 1}) ||
-      !is("collapsed_slice_dims", {0}) || !is("start_index_map", {0}) ||
-      !is("operand_batching_dims", {}) ||
-      vectorDim.take_while(llvm::isDigit) != std::to_string(last) ||
-      *sizes != SmallVector<int64_t>{1, table.getDimSize(1)} ||
-      !(ids.getElementType().isInteger(32) ||
-        ids.getElementType().isInteger(64)))
-    return {};
-  SmallVector<int64_t> shape(ids.getShape().drop_back());
-  Value rows = act::ReshapeOp::create(
-      b, loc, RankedTensorType::get(shape, ids.getElementType()),
-      op->getOperand(1));
-  return act::EmbeddingOp::create(b, loc, type(), op->getOperand(0), rows,
-                                  IntegerAttr());
-}
-
 Value Lowering::reshaped() {
   Value v = op->getOperand(0);
   auto from = cast<RankedTensorType>(v.getType());
@@ -431,6 +271,81 @@ Value Lowering::reshaped() {
       type());
 }
 
+/// 1 - erf(x)
+Value Lowering::erfc() {
+  if (!isa<FloatType>(element()))
+    return {};
+  return elementwise([&](OpBuilder &inner, ValueRange v) -> Value {
+    Value one =
+        arith::ConstantOp::create(inner, loc, inner.getFloatAttr(element(), 1));
+    return arith::SubFOp::create(inner, loc, one,
+                                 math::ErfOp::create(inner, loc, v[0]));
+  });
+}
+
+Value Lowering::squared() {
+  if (!isa<FloatType>(element()))
+    return {};
+  return elementwise([&](OpBuilder &inner, ValueRange v) -> Value {
+    return arith::MulFOp::create(inner, loc, v[0], v[0]);
+  });
+}
+
+/// max(low, min(x, high))
+Value Lowering::clamped() {
+  const bool isFloat = isa<FloatType>(element());
+  return elementwise([&](OpBuilder &inner, ValueRange v) -> Value {
+    if (isFloat)
+      return arith::MaximumFOp::create(
+          inner, loc, v[0], arith::MinimumFOp::create(inner, loc, v[1], v[2]));
+    return arith::MaxSIOp::create(
+        inner, loc, v[0], arith::MinSIOp::create(inner, loc, v[1], v[2]));
+  });
+}
+
+/// 1, -1, or x itself where it is 0 or no number.
+Value Lowering::signed_() {
+  if (!isa<FloatType>(element()))
+    return {};
+  return elementwise([&](OpBuilder &inner, ValueRange v) -> Value {
+    Value zero = arith::ConstantOp::create(inner, loc,
+                                           inner.getFloatAttr(element(), 0)),
+          one = arith::ConstantOp::create(inner, loc,
+                                          inner.getFloatAttr(element(), 1));
+    Value differs = arith::CmpFOp::create(
+        inner, loc, arith::CmpFPredicate::ONE, v[0], zero);
+    return arith::SelectOp::create(
+        inner, loc, differs,
+        math::CopySignOp::create(inner, loc, one, v[0]), v[0]);
+  });
+}
+
+Value Lowering::isFinite() {
+  return elementwise([&](OpBuilder &inner, ValueRange v) -> Value {
+    auto type = dyn_cast<FloatType>(v[0].getType());
+    Value least = arith::ConstantOp::create(
+        inner, loc,
+        FloatAttr::get(type,
+                       llvm::APFloat::getInf(type.getFloatSemantics())));
+    return arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OLT,
+                                 math::AbsFOp::create(inner, loc, v[0]), least);
+  });
+}
+
+Value Lowering::inverted() {
+  return elementwise([&](OpBuilder &inner, ValueRange v) -> Value {
+    Value ones = arith::ConstantOp::create(
+        inner, loc, inner.getIntegerAttr(element(), -1));
+    return arith::XOrIOp::create(inner, loc, v[0], ones);
+  });
+}
+
+/// The shape that it is given is that of the result.
+Value Lowering::dynamicallyCounted() {
+  op->setOperands({});
+  return counted();
+}
+
 Value Lowering::logistic() {
   if (!isa<FloatType>(element()))
     return {};
@@ -453,7 +368,7 @@ Value Lowering::concatenated() {
 }
 
 /// A tensor of a type that arith computes.
-bool isKnown(Type type) {
+static bool isKnown(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor && tensor.hasStaticShape() &&
          (isa<FloatType>(tensor.getElementType()) ||
@@ -467,29 +382,45 @@ const llvm::StringMap<Value (Lowering::*)()> &Lowering::table() {
       {"add", &Lowering::either<arith::AddFOp, arith::AddIOp, arith::OrIOp>},
       {"and", &Lowering::ofBooleans<arith::AndIOp>},
       {"broadcast_in_dim", &Lowering::broadcast},
+      {"ceil", &Lowering::ofFloats<math::CeilOp>},
+      {"chlo.erf", &Lowering::ofFloats<math::ErfOp>},
+      {"chlo.erfc", &Lowering::erfc},
+      {"chlo.square", &Lowering::squared},
+      {"clamp", &Lowering::clamped},
       {"compare", &Lowering::compared},
       {"concatenate", &Lowering::concatenated},
       {"constant", &Lowering::constant},
       {"convert", &Lowering::converted},
+      {"convolution", &Lowering::convolved},
       {"cosine", &Lowering::ofFloats<math::CosOp>},
       {"divide", &Lowering::either<arith::DivFOp, arith::DivSIOp>},
       {"dot_general", &Lowering::product},
+      {"dynamic_iota", &Lowering::dynamicallyCounted},
       {"exponential", &Lowering::ofFloats<math::ExpOp>},
+      {"exponential_minus_one", &Lowering::ofFloats<math::ExpM1Op>},
+      {"floor", &Lowering::ofFloats<math::FloorOp>},
       {"gather", &Lowering::gathered},
       {"iota", &Lowering::counted},
+      {"is_finite", &Lowering::isFinite},
       {"log", &Lowering::ofFloats<math::LogOp>},
+      {"log_plus_one", &Lowering::ofFloats<math::Log1pOp>},
       {"logistic", &Lowering::logistic},
       {"maximum", &Lowering::either<arith::MaximumFOp, arith::MaxSIOp>},
       {"minimum", &Lowering::either<arith::MinimumFOp, arith::MinSIOp>},
       {"multiply",
        &Lowering::either<arith::MulFOp, arith::MulIOp, arith::AndIOp>},
       {"negate", &Lowering::ofFloats<arith::NegFOp>},
+      {"not", &Lowering::inverted},
       {"or", &Lowering::ofBooleans<arith::OrIOp>},
+      {"pad", &Lowering::padded},
       {"power", &Lowering::ofFloats<math::PowFOp>},
       {"reduce", &Lowering::reduced},
+      {"reduce_window", &Lowering::windowReduced},
+      {"remainder", &Lowering::either<arith::RemFOp, arith::RemSIOp>},
       {"reshape", &Lowering::reshaped},
       {"rsqrt", &Lowering::ofFloats<math::RsqrtOp>},
       {"select", &Lowering::simple<arith::SelectOp>},
+      {"sign", &Lowering::signed_},
       {"sine", &Lowering::ofFloats<math::SinOp>},
       {"slice", &Lowering::sliced},
       {"sqrt", &Lowering::ofFloats<math::SqrtOp>},
@@ -509,12 +440,11 @@ Value Lowering::run() {
   return (this->*found->second)();
 }
 
-} // namespace
-
 LogicalResult act::lowerStableHlo(func::FuncOp function) {
   SmallVector<Operation *> ops;
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (op->getName().getDialectNamespace() != "stablehlo")
+    StringRef dialect = op->getName().getDialectNamespace();
+    if (dialect != "stablehlo" && dialect != "chlo")
       return WalkResult::advance();
     ops.push_back(op);
     return WalkResult::skip(); // a reduction's body belongs to it

@@ -200,7 +200,8 @@ class T5(LanguageModel):
         apart = place[None, :] - place[:, None] + ROWS
         memory = self.norm1(self.encoder(self.embed(tokens), self.bias1(apart).permute(2, 0, 1)))
         causal = torch.where(place[None, :] > place[:, None], torch.finfo(torch.float32).min, 0.0)
-        x = self.decoder(self.embed(tokens.flip(1)), self.bias2(apart).permute(2, 0, 1) + causal, memory)
+        shifted = torch.cat((torch.zeros(len(tokens), 1, dtype=tokens.dtype), tokens[:, :-1]), 1)
+        x = self.decoder(self.embed(shifted), self.bias2(apart).permute(2, 0, 1) + causal, memory)
         return F.linear(self.norm2(x) * WIDTH**-0.5, self.embed.weight)
 
 
