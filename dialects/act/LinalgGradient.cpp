@@ -10,6 +10,10 @@
 //   da[i, j] = dy[i] * f_a(a[i, j], b[j])
 //   db[j]    = sum_i dy[i] * f_b(a[i, j], b[j])
 //
+// Windows, as a convolution reads them, are windows of the result's gradient in
+// backward: that is spread by the stride, and the window is read in opposite
+// order. A maximum's gradient is shared by the elements that are equal to it.
+//
 // A sum that an input was broadcast over is an act.sum_to, which has kernels of
 // its own. If the op is a contraction, values at all iterations would be more
 // memory than its operands, so there the sum is in the generic op.
@@ -22,6 +26,8 @@
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 using namespace mlir;
 using namespace act;
@@ -197,6 +203,22 @@ struct Term {
   Operation *sum = nullptr; // the addition, or null for an elementwise map
 };
 
+/// Whether the op is a maximum or minimum of its first input. Another input may
+/// say how large windows are, and is not read.
+bool isExtremum(linalg::LinalgOp op) {
+  if (!op.getNumReductionLoops())
+    return false;
+  Block *body = op.getBlock();
+  Operation *last = body->getTerminator()->getOperand(0).getDefiningOp();
+  if (!isa_and_present<arith::MaximumFOp, arith::MaxNumFOp, arith::MinimumFOp,
+                       arith::MinNumFOp>(last) ||
+      !llvm::hasSingleElement(body->without_terminator()))
+    return false;
+  Value in = op.getRegionInputArgs()[0], out = op.getRegionOutputArgs()[0];
+  return (last->getOperand(0) == in && last->getOperand(1) == out) ||
+         (last->getOperand(0) == out && last->getOperand(1) == in);
+}
+
 FailureOr<Term> termOf(linalg::LinalgOp op) {
   Block *body = op.getBlock();
   Value yielded = body->getTerminator()->getOperand(0);
@@ -218,24 +240,73 @@ FailureOr<Term> termOf(linalg::LinalgOp op) {
     error << last->getName();
   else
     error << "a value without an op";
-  return error << ", and act knows the derivative of sums";
+  return error << ", and act knows the derivatives of sums and maxima";
 }
 
 class GenericGradient {
 public:
+  /// Of an elementwise map or a sum.
   GenericGradient(linalg::LinalgOp op, OpBuilder &b, Value dy, const Term &term)
-      : op(op), b(b), loc(op.getLoc()), dy(dy), term(term) {}
+      : op(op), b(b), loc(op.getLoc()) {
+    addOperands({dy});
+    body = [this, term](OpBuilder &inner, ValueRange arguments,
+                        unsigned input) {
+      return adjoint(term, inner, arguments, input);
+    };
+  }
+  /// Of a maximum or minimum: what is equal to it shares its gradient.
+  GenericGradient(linalg::LinalgOp op, OpBuilder &b, Value dy)
+      : op(op), b(b), loc(op.getLoc()) {
+    const unsigned inputs = op.getNumDpsInputs();
+    auto isEqual = [this](OpBuilder &inner, Value x, Value y) -> Value {
+      return arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OEQ, x, y);
+    };
+    auto type = cast<RankedTensorType>(op->getResult(0).getType());
+    addOperands({op->getResult(0)});
+    auto count = emitSum(
+        withElement(type, type.getElementType()), list, all, all.back(),
+        op.getIteratorTypesArray(),
+        [&](OpBuilder &inner, ValueRange arguments) -> FailureOr<Value> {
+          Type element = arguments[0].getType();
+          auto number = [&](double n) -> Value {
+            return arith::ConstantOp::create(inner, loc,
+                                             inner.getFloatAttr(element, n));
+          };
+          return arith::SelectOp::create(
+                     inner, loc,
+                     isEqual(inner, arguments[0], arguments[inputs]), number(1),
+                     number(0))
+              .getResult();
+        });
+    list.push_back(DivOp::create(b, loc, type, dy, *count));
+    all.push_back(all.back());
+    body = [this, inputs, isEqual](OpBuilder &inner, ValueRange arguments,
+                                   unsigned) -> FailureOr<Value> {
+      Value d = arguments[inputs + 1];
+      Value zero = arith::ConstantOp::create(
+          inner, loc, inner.getFloatAttr(cast<FloatType>(d.getType()), 0.0));
+      return arith::SelectOp::create(
+                 inner, loc, isEqual(inner, arguments[0], arguments[inputs]), d,
+                 zero)
+          .getResult();
+    };
+  }
+  GenericGradient(const GenericGradient &) = delete;
 
   FailureOr<Value> of(unsigned input) {
     AffineMap map = op.getIndexingMapsArray()[input];
-    if (!map.isProjectedPermutation(/*allowZeroInResults=*/true))
-      return op.emitOpError("has no gradient: operand ")
-             << input << " is read at " << AffineMapAttr::get(map)
-             << ", expected a permutation of some dimensions";
     auto type = cast<RankedTensorType>(op.getDpsInputs()[input].getType());
     SmallVector<int64_t> sizes = op.getStaticLoopRanges();
     if (llvm::any_of(sizes, ShapedType::isDynamic))
       return op.emitOpError("has no gradient: its shape is dynamic");
+    if (!map.isProjectedPermutation(/*allowZeroInResults=*/true)) {
+      auto windows = windowsOf(map);
+      if (succeeded(windows))
+        return windowed(input, map, type, *windows);
+      return op.emitOpError("has no gradient: operand ")
+             << input << " is read at " << AffineMapAttr::get(map)
+             << ", expected a permutation of some dimensions, or windows";
+    }
     // A dimension that the input is repeated along is summed.
     SmallVector<bool> has(sizes.size());
     for (AffineExpr e : map.getResults())
@@ -245,15 +316,218 @@ public:
     for (auto [d, size] : llvm::enumerate(sizes))
       repeated |= !has[d] && size != 1;
     if (repeated && op.getNumReductionLoops())
-      return sum(input, map, type, has);
+      return sum(input, list, all, map, type, has);
     return elementwise(input, map, type, sizes, has, repeated);
   }
 
 private:
+  // outer * stride + inner * dilation, where the result has the outer dimension
+  // and is a sum along the inner one.
+  struct Window {
+    unsigned outer, inner;
+    int64_t stride, dilation;
+  };
+  // For each result of a map, if it is a window. None of a window's dimensions
+  // is in another result.
+  FailureOr<SmallVector<std::optional<Window>>> windowsOf(AffineMap map) {
+    SmallVector<std::optional<Window>> windows;
+    SmallVector<int> uses(map.getNumDims());
+    auto scaled =
+        [](AffineExpr e) -> std::optional<std::pair<unsigned, int64_t>> {
+      if (auto d = dyn_cast<AffineDimExpr>(e))
+        return std::pair(d.getPosition(), int64_t(1));
+      auto product = dyn_cast<AffineBinaryOpExpr>(e);
+      if (!product || product.getKind() != AffineExprKind::Mul)
+        return std::nullopt;
+      auto d = dyn_cast<AffineDimExpr>(product.getLHS());
+      auto n = dyn_cast<AffineConstantExpr>(product.getRHS());
+      if (!d || !n || n.getValue() < 1)
+        return std::nullopt;
+      return std::pair(d.getPosition(), n.getValue());
+    };
+    auto isSummed = [&](unsigned d) {
+      return linalg::isReductionIterator(op.getIteratorTypesArray()[d]);
+    };
+    for (AffineExpr e : map.getResults()) {
+      windows.emplace_back();
+      if (auto d = dyn_cast<AffineDimExpr>(e)) {
+        ++uses[d.getPosition()];
+        continue;
+      }
+      auto sum = dyn_cast<AffineBinaryOpExpr>(e);
+      if (!sum || sum.getKind() != AffineExprKind::Add)
+        return failure();
+      auto a = scaled(sum.getLHS()), c = scaled(sum.getRHS());
+      if (!a || !c)
+        return failure();
+      if (isSummed(a->first))
+        std::swap(a, c);
+      if (isSummed(a->first) || !isSummed(c->first))
+        return failure();
+      ++uses[a->first], ++uses[c->first];
+      windows.back() = Window{a->first, c->first, a->second, c->second};
+    }
+    if (llvm::any_of(uses, [](int n) { return n > 1; }))
+      return failure();
+    return windows;
+  }
+
+  Value reshaped(Value v, ArrayRef<int64_t> shape) {
+    auto type = RankedTensorType::get(
+        shape, cast<RankedTensorType>(v.getType()).getElementType());
+    return v.getType() == type ? v
+                               : ReshapeOp::create(b, loc, type, v).getResult();
+  }
+  static int64_t product(ArrayRef<int64_t> sizes) {
+    return std::accumulate(sizes.begin(), sizes.end(), int64_t(1),
+                           std::multiplies<>());
+  }
+
+  // Along dimension d: `stride` - 1 zeros behind each element, `low` zeros
+  // before the first, and as many behind the last, or so few elements, that
+  // there are `size`.
+  Value spread(Value v, unsigned d, int64_t stride, int64_t low, int64_t size) {
+    auto type = cast<RankedTensorType>(v.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    SmallVector<int64_t> outer(ArrayRef(shape).take_front(d));
+    const int64_t inner = product(ArrayRef(shape).drop_front(d + 1));
+    auto view = [&](std::initializer_list<int64_t> last) {
+      SmallVector<int64_t> to(outer);
+      to.append(last);
+      return to;
+    };
+    auto zeros = [&](SmallVector<int64_t> to) -> Value {
+      Value zero = act::ConstantOp::create(
+          b, loc, RankedTensorType::get({}, type.getElementType()), 0.0);
+      zero = reshaped(zero, SmallVector<int64_t>(to.size(), 1));
+      auto full = RankedTensorType::get(to, type.getElementType());
+      return zero.getType() == full
+                 ? zero
+                 : ExpandOp::create(b, loc, full, zero).getResult();
+    };
+    auto join = [&](ArrayRef<Value> parts, SmallVector<int64_t> to) -> Value {
+      return act::ConcatOp::create(
+          b, loc, RankedTensorType::get(to, type.getElementType()), parts);
+    };
+    int64_t own = shape[d] * stride;
+    if (stride > 1) {
+      v = reshaped(v, view({shape[d], inner}));
+      v = join({v, zeros(view({shape[d], (stride - 1) * inner}))},
+               view({shape[d], stride * inner}));
+    }
+    v = reshaped(v, view({own * inner}));
+    if (low) {
+      own += low;
+      v = join({zeros(view({low * inner})), v}, view({own * inner}));
+    }
+    if (own < size) {
+      v = join({v, zeros(view({(size - own) * inner}))}, view({size * inner}));
+    } else if (own > size) {
+      SmallVector<Type> parts;
+      for (int64_t n : {size, own - size})
+        parts.push_back(
+            RankedTensorType::get(view({n * inner}), type.getElementType()));
+      v = SplitOp::create(b, loc, TypeRange(parts), v)->getResult(0);
+    }
+    shape[d] = size;
+    return reshaped(v, shape);
+  }
+
+  // The elements in opposite order along a dimension: linalg has no map for it.
+  Value reversed(Value v, unsigned d) {
+    auto type = cast<RankedTensorType>(v.getType());
+    ArrayRef<int64_t> shape = type.getShape();
+    if (shape[d] == 1)
+      return v;
+    SmallVector<int64_t> row(shape.take_front(d));
+    const int64_t inner = product(shape.drop_front(d + 1));
+    row.push_back(shape[d] * inner);
+    auto whole = RankedTensorType::get(row, type.getElementType());
+    row.back() = inner;
+    SmallVector<Type> parts(shape[d],
+                            RankedTensorType::get(row, type.getElementType()));
+    auto split = SplitOp::create(b, loc, TypeRange(parts),
+                                 reshaped(v, whole.getShape()));
+    SmallVector<Value> turned(llvm::reverse(split->getResults()));
+    return reshaped(act::ConcatOp::create(b, loc, whole, turned), shape);
+  }
+
+  // The input's element i was read for result o and window's element k where
+  // i = o stride + k dilation. So its gradient is a sum over k in opposite
+  // order, of what the result had, spread by stride: at i + k' dilation. In the
+  // new iterations an outer dimension counts the input's elements.
+  FailureOr<Value> windowed(unsigned input, AffineMap map,
+                            RankedTensorType type,
+                            ArrayRef<std::optional<Window>> windows) {
+    const unsigned loops = map.getNumDims();
+    SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+    SmallVector<AffineExpr> own;
+    SmallVector<bool> has(loops);
+    for (auto [e, window] : llvm::zip_equal(map.getResults(), windows)) {
+      own.push_back(window ? b.getAffineDimExpr(window->outer) : e);
+      if (auto d = dyn_cast<AffineDimExpr>(own.back()))
+        has[d.getPosition()] = true;
+    }
+    AffineMap result = AffineMap::get(loops, 0, own, b.getContext());
+    auto find = [&](unsigned d) -> std::pair<const Window *, int64_t> {
+      for (auto [i, window] : llvm::enumerate(windows))
+        if (window && (window->outer == d || window->inner == d))
+          return {&*window, type.getDimSize(i)};
+      return {nullptr, 0};
+    };
+    SmallVector<Value> operands = list;
+    SmallVector<AffineMap> maps = all;
+    for (unsigned i = 0; i < operands.size(); ++i) {
+      if (i == input) {
+        maps[i] = result;
+        continue;
+      }
+      SmallVector<AffineExpr> exprs;
+      SmallVector<unsigned> turned;
+      for (auto [k, e] : llvm::enumerate(maps[i].getResults())) {
+        auto d = dyn_cast<AffineDimExpr>(e);
+        auto [window, size] =
+            d ? find(d.getPosition()) : std::pair<const Window *, int64_t>();
+        if (!d && !isa<AffineConstantExpr>(e))
+          return op.emitOpError("has no gradient: two operands are read in "
+                                "windows");
+        if (window && d.getPosition() == window->outer) {
+          const int64_t low = (sizes[window->inner] - 1) * window->dilation;
+          operands[i] = spread(operands[i], k, window->stride, low, size + low);
+          exprs.push_back(e +
+                          b.getAffineDimExpr(window->inner) * window->dilation);
+          continue;
+        }
+        if (window)
+          turned.push_back(k);
+        exprs.push_back(e);
+      }
+      // A tensor that only says how large windows are has no order.
+      const bool isRead =
+          i >= op.getNumDpsInputs() || !op.getRegionInputArgs()[i].use_empty();
+      if (isRead)
+        for (unsigned d : turned)
+          operands[i] = reversed(operands[i], d);
+      maps[i] = AffineMap::get(loops, 0, exprs, b.getContext());
+    }
+    return sum(input, operands, maps, result, type, has);
+  }
+
+  // The op's inputs, and others that are read as its result is.
+  void addOperands(std::initializer_list<Value> others) {
+    list = SmallVector<Value>(op.getDpsInputs());
+    all = op.getIndexingMapsArray();
+    all.resize(list.size(), AffineMap());
+    for (Value v : others) {
+      list.push_back(v);
+      all.push_back(op.getMatchingIndexingMap(op.getDpsInitOperand(0)));
+    }
+  }
+
   // The body of a gradient's op: the forward body, then the adjoints. `inner`
   // has the block's arguments: the inputs, then dy. Returns the adjoint.
-  FailureOr<Value> body(OpBuilder &inner, ValueRange arguments,
-                        unsigned input) {
+  FailureOr<Value> adjoint(const Term &term, OpBuilder &inner,
+                           ValueRange arguments, unsigned input) {
     IRMapping forward;
     for (auto [from, to] : llvm::zip(op.getRegionInputArgs(), arguments))
       forward.map(from, to);
@@ -282,26 +556,18 @@ private:
                    .getResult();
   }
 
-  SmallVector<Value> operands() {
-    SmallVector<Value> list(op.getDpsInputs());
-    list.push_back(dy);
-    return list;
-  }
-  SmallVector<AffineMap> maps(AffineMap result) {
-    SmallVector<AffineMap> all = op.getIndexingMapsArray();
-    all.push_back(result); // behind that of the result, which is dy's
-    return all;
-  }
+  using Adjoint = function_ref<FailureOr<Value>(OpBuilder &, ValueRange)>;
+  using Yield = function_ref<Value(OpBuilder &, Value d, Value accumulator)>;
 
-  template <typename Yield>
-  FailureOr<Value> generic(RankedTensorType type, Value init, AffineMap map,
-                           ArrayRef<utils::IteratorType> iterators,
-                           unsigned input, Yield yield) {
+  FailureOr<Value> emit(RankedTensorType type, Value init,
+                        ArrayRef<Value> operands, ArrayRef<AffineMap> maps,
+                        ArrayRef<utils::IteratorType> iterators,
+                        Adjoint adjointOf, Yield yield) {
     bool failed = false;
     auto made = linalg::GenericOp::create(
-        b, loc, TypeRange{type}, operands(), ValueRange{init}, maps(map),
-        iterators, [&](OpBuilder &inner, Location, ValueRange arguments) {
-          auto d = body(inner, arguments, input);
+        b, loc, TypeRange{type}, operands, ValueRange{init}, maps, iterators,
+        [&](OpBuilder &inner, Location, ValueRange arguments) {
+          auto d = adjointOf(inner, arguments);
           failed = mlir::failed(d);
           linalg::YieldOp::create(inner, loc,
                                   failed ? arguments.back()
@@ -313,13 +579,13 @@ private:
     return failure();
   }
 
-  // The sums of a contraction: in f32 where elements are of 16 bits.
-  FailureOr<Value> sum(unsigned input, AffineMap map, RankedTensorType type,
-                       ArrayRef<bool> has) {
-    SmallVector<utils::IteratorType> iterators;
-    for (bool kept : has)
-      iterators.push_back(kept ? utils::IteratorType::parallel
-                               : utils::IteratorType::reduction);
+  // A sum, in f32 where elements are of 16 bits.
+  FailureOr<Value> emitSum(RankedTensorType type, ArrayRef<Value> operands,
+                           ArrayRef<AffineMap> maps, AffineMap map,
+                           ArrayRef<utils::IteratorType> iterators,
+                           Adjoint adjointOf) {
+    SmallVector<AffineMap> own(maps);
+    own.push_back(map);
     Type element = type.getElementType();
     Type wide = element.getIntOrFloatBitWidth() < 32 ? b.getF32Type() : element;
     auto sumType = withElement(type, wide);
@@ -330,16 +596,31 @@ private:
     Value init =
         linalg::FillOp::create(b, loc, ValueRange{zero}, ValueRange{empty})
             .getResult(0);
-    auto made = generic(
-        sumType, init, map, iterators, input,
-        [&](OpBuilder &inner, Value d, Value accumulator) {
-          if (wide != element)
-            d = arith::ExtFOp::create(inner, loc, wide, d);
-          return arith::AddFOp::create(inner, loc, accumulator, d).getResult();
-        });
+    auto made =
+        emit(sumType, init, operands, own, iterators, adjointOf,
+             [&](OpBuilder &inner, Value d, Value accumulator) -> Value {
+               if (wide != element)
+                 d = arith::ExtFOp::create(inner, loc, wide, d);
+               return arith::AddFOp::create(inner, loc, accumulator, d);
+             });
     if (failed(made) || wide == element)
       return made;
     return CastOp::create(b, loc, type, *made).getResult();
+  }
+
+  // The adjoints of `operands`, read at `maps`, summed along the dimensions
+  // that the result does not have.
+  FailureOr<Value> sum(unsigned input, ArrayRef<Value> operands,
+                       ArrayRef<AffineMap> maps, AffineMap map,
+                       RankedTensorType type, ArrayRef<bool> has) {
+    SmallVector<utils::IteratorType> iterators;
+    for (bool kept : has)
+      iterators.push_back(kept ? utils::IteratorType::parallel
+                               : utils::IteratorType::reduction);
+    return emitSum(type, operands, maps, map, iterators,
+                   [&](OpBuilder &inner, ValueRange arguments) {
+                     return body(inner, arguments, input);
+                   });
   }
 
   FailureOr<Value> elementwise(unsigned input, AffineMap map,
@@ -361,13 +642,18 @@ private:
         summed.push_back(shape.back());
       }
     Type element = type.getElementType();
-    auto all = RankedTensorType::get(shape, element);
+    auto full = RankedTensorType::get(shape, element);
     Value init = tensor::EmptyOp::create(b, loc, shape, element);
     SmallVector<utils::IteratorType> iterators(sizes.size(),
                                                utils::IteratorType::parallel);
-    auto made = generic(
-        all, init, AffineMap::get(sizes.size(), 0, order, b.getContext()),
-        iterators, input, [](OpBuilder &, Value d, Value) { return d; });
+    SmallVector<AffineMap> maps(this->all);
+    maps.push_back(AffineMap::get(sizes.size(), 0, order, b.getContext()));
+    auto made = emit(
+        full, init, list, maps, iterators,
+        [&](OpBuilder &inner, ValueRange arguments) {
+          return body(inner, arguments, input);
+        },
+        [](OpBuilder &, Value d, Value) { return d; });
     if (failed(made))
       return failure();
     Value d = *made;
@@ -380,8 +666,10 @@ private:
   linalg::LinalgOp op;
   OpBuilder &b;
   Location loc;
-  Value dy;
-  const Term &term;
+  SmallVector<Value> list; // what the gradient's op reads, and where
+  SmallVector<AffineMap> all;
+  /// The adjoint of an input at one iteration.
+  std::function<FailureOr<Value>(OpBuilder &, ValueRange, unsigned)> body;
 };
 
 } // namespace
@@ -396,6 +684,16 @@ LogicalResult act::buildLinalgGradient(linalg::LinalgOp op, OpBuilder &b,
       !isa<FloatType>(getElementTypeOrSelf(op->getResult(0))))
     return op.emitOpError("has no gradient: its result is not written once at "
                           "a permutation of the dimensions");
+  if (isExtremum(op)) {
+    // The start of a maximum is less than what it is of.
+    if (!needed[0])
+      return success();
+    auto d = GenericGradient(op, b, dy).of(0);
+    if (failed(d))
+      return failure();
+    operandGrads[0] = *d;
+    return success();
+  }
   auto term = termOf(op);
   if (failed(term))
     return failure();
