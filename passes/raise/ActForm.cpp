@@ -36,26 +36,24 @@ Value act::linearFor(Operation *op, Maker &make) {
       product.getTransposeLhs() || typeOf(product.getRhs()).getRank() != 2)
     return {};
   bool isInOut;
-  Value weight =
-      weightOf(product.getRhs(), product.getTransposeRhs(), isInOut);
+  Value weight = weightOf(product.getRhs(), product.getTransposeRhs(), isInOut);
   auto type = typeOf(product.getResult());
-  if (!weight ||
-      typeOf(weight).getElementType() != type.getElementType() ||
+  if (!weight || typeOf(weight).getElementType() != type.getElementType() ||
       typeOf(product.getLhs()).getElementType() != type.getElementType())
     return {};
   // The rows as they were before they became one dimension.
   Value x = product.getLhs();
   while (auto reshape = x.getDefiningOp<ReshapeOp>()) {
     Value before = reshape.getInput();
-    if (typeOf(before).getRank() < 2 || typeOf(before).getShape().back() !=
-                                            typeOf(x).getShape().back())
+    if (typeOf(before).getRank() < 2 ||
+        typeOf(before).getShape().back() != typeOf(x).getShape().back())
       break;
     x = before;
   }
   SmallVector<int64_t> shape(typeOf(x).getShape());
   shape.back() = type.getShape().back();
-  auto linear = LinearOp::create(make.b, make.loc, make.shaped(type, shape), x,
-                                 weight);
+  auto linear =
+      LinearOp::create(make.b, make.loc, make.shaped(type, shape), x, weight);
   linear.setInOut(isInOut);
   return make.reshaped(linear.getResult(), type.getShape());
 }
@@ -272,13 +270,14 @@ Value rotatedHalves(ConcatOp concat, Maker &make) {
   if (highCos->half.which == 0)
     std::swap(highCos, lowSin);
   Value x = lowCos->half.of;
-  for (auto [factor, which] : {std::pair(&*lowCos, 0u), {&*highSin, 1u},
-                               {&*highCos, 1u}, {&*lowSin, 0u}})
+  for (auto [factor, which] : {std::pair(&*lowCos, 0u),
+                               {&*highSin, 1u},
+                               {&*highCos, 1u},
+                               {&*lowSin, 0u}})
     if (factor->half.of != x || factor->half.which != which)
       return {};
   auto same = [](Value a, Value b) {
-    return a.getType() == b.getType() &&
-           behindReshapes(a) == behindReshapes(b);
+    return a.getType() == b.getType() && behindReshapes(a) == behindReshapes(b);
   };
   if (!same(lowCos->table, highCos->table) ||
       !same(highSin->table, lowSin->table) ||

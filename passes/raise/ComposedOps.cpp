@@ -22,12 +22,11 @@ Value act::lossFor(Operation *op, Maker &make) {
   const bool isEach = match->reduction == Reduction::None;
   auto result = RankedTensorType::get(isEach ? shape : ArrayRef<int64_t>(),
                                       type.getElementType());
-  Value loss =
-      CrossEntropyOp::create(
-          make.b, make.loc, result, Type(), match->logits, labels,
-          make.b.getI64IntegerAttr(match->ignore.value_or(-100)),
-          ReductionAttr::get(make.b.getContext(), match->reduction))
-          .getLoss();
+  Value loss = CrossEntropyOp::create(
+                   make.b, make.loc, result, Type(), match->logits, labels,
+                   make.b.getI64IntegerAttr(match->ignore.value_or(-100)),
+                   ReductionAttr::get(make.b.getContext(), match->reduction))
+                   .getLoss();
   if (match->factor != 1)
     loss = ScaleOp::create(make.b, make.loc, result, loss,
                            make.b.getF64FloatAttr(match->factor));
@@ -101,4 +100,3 @@ Value act::composedFor(Operation *op, Maker &make) {
   return act::SoftmaxOp::create(make.b, make.loc, match->input.getType(),
                                 match->input, int64_t(match->axis));
 }
-

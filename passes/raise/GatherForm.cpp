@@ -16,9 +16,8 @@ std::optional<GatherForm> act::gatherOf(Operation *op) {
       !generic.getIndexingMapsArray().back().isIdentity())
     return std::nullopt;
   Block *body = generic.getBody();
-  auto extract = body->getTerminator()
-                     ->getOperand(0)
-                     .getDefiningOp<tensor::ExtractOp>();
+  auto extract =
+      body->getTerminator()->getOperand(0).getDefiningOp<tensor::ExtractOp>();
   if (!extract || !isa<RankedTensorType>(extract.getTensor().getType()) ||
       extract.getTensor().getParentBlock() == body)
     return std::nullopt;
@@ -95,8 +94,8 @@ static Value rowNumbers(linalg::GenericOp op, const GatherForm &gather,
   maps.push_back(b.getMultiDimIdentityMap(rank));
   Value empty = tensor::EmptyOp::create(b, make.loc, shape, type);
   return linalg::GenericOp::create(
-             b, make.loc, TypeRange(empty.getType()), inputs,
-             ValueRange(empty), maps,
+             b, make.loc, TypeRange(empty.getType()), inputs, ValueRange(empty),
+             maps,
              SmallVector<utils::IteratorType>(rank,
                                               utils::IteratorType::parallel),
              [&](OpBuilder &inner, Location loc, ValueRange arguments) {
@@ -128,8 +127,8 @@ static Value rowNumbers(linalg::GenericOp op, const GatherForm &gather,
                  } else {
                    v = integer(index.number);
                  }
-                 row = arith::MulIOp::create(inner, loc, row,
-                                             integer(sizes[d]));
+                 row =
+                     arith::MulIOp::create(inner, loc, row, integer(sizes[d]));
                  row = arith::AddIOp::create(inner, loc, row, v);
                }
                linalg::YieldOp::create(inner, loc, row);
@@ -162,14 +161,14 @@ Value act::embeddingFor(linalg::GenericOp op, const GatherForm &gather,
                                    [&](unsigned i) { return i >= dims; })))
       return {};
   }
-  Value ids = rowNumbers(op, gather, type.getShape().take_front(dims),
-                         tableDims, make);
+  Value ids =
+      rowNumbers(op, gather, type.getShape().take_front(dims), tableDims, make);
   SmallVector<int64_t> shape(type.getShape().take_front(dims));
   shape.push_back(width);
-  Value rows = make.reshaped(gather.table,
-                             {table.getNumElements() / width, width});
-  return make.reshaped(
-      EmbeddingOp::create(make.b, make.loc, make.shaped(type, shape), rows, ids,
-                          IntegerAttr()),
-      type.getShape());
+  Value rows =
+      make.reshaped(gather.table, {table.getNumElements() / width, width});
+  return make.reshaped(EmbeddingOp::create(make.b, make.loc,
+                                           make.shaped(type, shape), rows, ids,
+                                           IntegerAttr()),
+                       type.getShape());
 }

@@ -48,10 +48,12 @@ Value underLogSum(const std::optional<Term> &row) {
   if (!row || !row->is<math::LogOp>())
     return {};
   auto sum = row->input(0);
+  if (sum && sum->is<math::AbsFOp>()) // of what is not negative
+    sum = sum->input(0);
   auto reduction = sum ? reductionOf(sum->op()) : std::nullopt;
   if (!reduction || reduction->kind != ReductionForm::Sum || !isWhole(*sum) ||
-      reduction->along != SmallVector<unsigned>{unsigned(
-                              typeOf(reduction->input).getRank() - 1)})
+      reduction->along != SmallVector<unsigned>{
+                              unsigned(typeOf(reduction->input).getRank() - 1)})
     return {};
   auto op = reduction->input.getDefiningOp<linalg::GenericOp>();
   if (!op || !Term::of(op).is<math::ExpOp>())
@@ -59,13 +61,52 @@ Value underLogSum(const std::optional<Term> &row) {
   return whole(Term::of(op).input(0), reduction->input);
 }
 
+Term behindGuard(const Term &term);
+
 /// x, if z is x minus its maximum along the last dimension; else z.
 Value behindMaximum(Value z) {
   auto op = z.getDefiningOp<linalg::GenericOp>();
   if (!op || !Term::of(op).is<arith::SubFOp>())
     return z;
   Value x = whole(Term::of(op).input(0), z);
-  return x && maximumOf(Term::of(op).input(1)) == x ? x : z;
+  auto row = Term::of(op).input(1);
+  return x && row && maximumOf(behindGuard(*row)) == x ? x : z;
+}
+
+/// Behind a choice of 0 where the value is not finite.
+Term behindGuard(const Term &term) {
+  if (!term.is<arith::SelectOp>() || term.number(2) != 0.0)
+    return term;
+  auto kept = term.input(1), condition = term.input(0);
+  auto isSmaller = [](const Term &t) {
+    auto compare =
+        dyn_cast_or_null<arith::CmpFOp>(t.form ? t.form->scalar : nullptr);
+    auto limit = t.number(1);
+    return compare && compare.getPredicate() == arith::CmpFPredicate::OLT &&
+           limit && std::isinf(*limit);
+  };
+  if (!kept || !condition || !isSmaller(*condition))
+    return term;
+  auto size = condition->input(0);
+  auto value = size && size->is<math::AbsFOp>() ? size->input(0) : std::nullopt;
+  return value && *value == *kept ? *kept : term;
+}
+
+/// x, if the row is log(sum(exp(x))) along the last dimension, perhaps with the
+/// maximum subtracted and added.
+Value underLogSumExp(const Term &row) {
+  if (row.is<math::LogOp>())
+    return underLogSum(row);
+  if (!row.is<arith::AddFOp>())
+    return {};
+  for (unsigned i : {0u, 1u}) {
+    auto most = row.input(1 - i);
+    Value shifted = underLogSum(row.input(i));
+    Value x = shifted ? behindMaximum(shifted) : Value();
+    if (x && most && maximumOf(behindGuard(*most)) == x)
+      return x;
+  }
+  return {};
 }
 
 /// The logits whose log-probabilities a tensor is.
@@ -76,8 +117,8 @@ Value logitsOf(Value table) {
   Term term = Term::of(op);
   if (term.is<math::LogOp>()) {
     Value p = whole(term.input(0), table);
-    auto quotient = p ? p.getDefiningOp<linalg::GenericOp>()
-                      : linalg::GenericOp();
+    auto quotient =
+        p ? p.getDefiningOp<linalg::GenericOp>() : linalg::GenericOp();
     auto match = quotient ? softmaxAt(quotient) : std::nullopt;
     return match && int64_t(match->axis) == typeOf(p).getRank() - 1
                ? match->input
@@ -91,16 +132,7 @@ Value logitsOf(Value table) {
     return {};
   if (underLogSum(row) == z)
     return behindMaximum(z);
-  // x - (log(sum(exp(x - max))) + max)
-  if (!row->is<arith::AddFOp>())
-    return {};
-  for (unsigned i : {0u, 1u}) {
-    Value shifted = underLogSum(row->input(i));
-    if (shifted && maximumOf(row->input(1 - i)) == z &&
-        behindMaximum(shifted) == z)
-      return z;
-  }
-  return {};
+  return underLogSumExp(*row) == z ? z : Value();
 }
 
 /// Labels, and the one that is not counted: whether labels differ from it.
@@ -114,8 +146,8 @@ std::optional<Counted> countedBy(const std::optional<Term> &condition) {
     return std::nullopt;
   if (condition->is<arith::XOrIOp>()) {
     auto other = condition->withNumber();
-    auto counted = other && other->second != 0 ? countedBy(other->first)
-                                               : std::nullopt;
+    auto counted =
+        other && other->second != 0 ? countedBy(other->first) : std::nullopt;
     if (counted)
       counted->isEqual = !counted->isEqual;
     return counted;
@@ -146,9 +178,8 @@ struct Parts : LossMatch {
   std::optional<Counted> cleaned; ///< labels were replaced where not counted
 };
 
-std::optional<Parts> withLabels(Value table, const std::optional<Term> &labels,
+std::optional<Parts> withLabels(Value logits, const std::optional<Term> &labels,
                                 double factor) {
-  Value logits = logitsOf(table);
   if (!logits || !labels)
     return std::nullopt;
   Term own = labels->behindCasts();
@@ -171,19 +202,27 @@ std::optional<Parts> withLabels(Value table, const std::optional<Term> &labels,
   return parts;
 }
 
+/// Of a gather along the last dimension: the table, and the labels.
+std::optional<std::pair<Value, Term>> pickedFrom(Operation *op) {
+  if (auto gather = gatherOf(op)) {
+    if (gather->at.empty())
+      return std::nullopt;
+    const unsigned last = gather->at.size() - 1;
+    for (unsigned d = 0; d < last; ++d)
+      if (gather->at[d].loop != d && typeOf(gather->table).getDimSize(d) != 1)
+        return std::nullopt;
+    auto labels = Term::of(gather->at[last].ids);
+    if (labels)
+      return std::pair(gather->table, *labels);
+  }
+  return std::nullopt;
+}
+
 /// -loss for each label: what is read of log-probabilities.
 std::optional<Parts> picked(Value v) {
   Operation *op = v.getDefiningOp();
-  if (auto gather = gatherOf(op)) {
-    const unsigned last = gather->at.size() - 1;
-    for (unsigned d = 0; d < last; ++d)
-      if (gather->at[d].loop != d &&
-          typeOf(gather->table).getDimSize(d) != 1)
-        return std::nullopt;
-    if (gather->at.empty() || !gather->at[last].ids)
-      return std::nullopt;
-    return withLabels(gather->table, Term::of(gather->at[last].ids), -1);
-  }
+  if (auto pick = pickedFrom(op))
+    return withLabels(logitsOf(pick->first), pick->second, -1);
   // The sum of log-probabilities times [label = class].
   auto sum = reductionOf(op);
   if (!sum || sum->kind != ReductionForm::Sum ||
@@ -206,10 +245,11 @@ std::optional<Parts> picked(Value v) {
       continue;
     for (unsigned k : {0u, 1u}) {
       auto classes = equal->input(k), labels = equal->input(1 - k);
-      if (!classes || !labels || !countsAlong(classes->read, term.read.dims.size() - 1,
-                                                      term.read.dims.size()))
+      if (!classes || !labels ||
+          !countsAlong(classes->read, term.read.dims.size() - 1,
+                       term.read.dims.size()))
         continue;
-      if (auto parts = withLabels(table, labels, -1))
+      if (auto parts = withLabels(logitsOf(table), labels, -1))
         return parts;
     }
   }
@@ -250,6 +290,9 @@ std::optional<Parts> partsOf(Value v) {
     return parts;
   }
   if (term.is<arith::SelectOp>()) {
+    // No number where a label is no class, which none is.
+    if (auto other = term.number(2); other && std::isnan(*other))
+      return next(term.input(1), v);
     // 0 where labels are not counted.
     auto kept = keptBy(term);
     auto parts = kept && term.number(3 - kept->first) == 0.0
@@ -265,6 +308,18 @@ std::optional<Parts> partsOf(Value v) {
     parts->ignore = kept->second.ignore;
     parts->cleaned.reset();
     return parts;
+  }
+  if (term.is<arith::SubFOp>()) {
+    // The logarithm of the sum, without the label's logit.
+    auto sum = term.input(0), own = term.input(1);
+    Value logits = sum && isWhole(*sum) ? underLogSumExp(*sum) : Value();
+    if (own && own->is<arith::SelectOp>() && own->number(2) &&
+        std::isnan(*own->number(2)))
+      own = own->input(1);
+    auto pick = own && isWhole(*own) ? pickedFrom(own->op()) : std::nullopt;
+    if (!logits || !pick || pick->first != logits)
+      return std::nullopt;
+    return withLabels(logits, pick->second, 1);
   }
   if (!term.is<arith::MulFOp, arith::DivFOp>())
     return std::nullopt;

@@ -22,7 +22,8 @@ struct Maker {
   mlir::OpBuilder &b;
   mlir::Location loc;
 
-  mlir::RankedTensorType shaped(mlir::RankedTensorType like, llvm::ArrayRef<int64_t> shape) {
+  mlir::RankedTensorType shaped(mlir::RankedTensorType like,
+                                llvm::ArrayRef<int64_t> shape) {
     return mlir::RankedTensorType::get(shape, like.getElementType());
   }
   mlir::Value reshaped(mlir::Value v, llvm::ArrayRef<int64_t> shape) {
@@ -45,7 +46,7 @@ struct Maker {
   }
   mlir::Value constant(mlir::Type element, double number) {
     return ConstantOp::create(b, loc, mlir::RankedTensorType::get({}, element),
-                                   number);
+                              number);
   }
   /// What is read, with the dimensions in the order `order`; others have size 1
   /// and disappear.
@@ -71,7 +72,6 @@ struct Maker {
     return reshaped(v, shape);
   }
 };
-
 
 } // namespace act
 #endif

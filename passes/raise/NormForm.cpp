@@ -63,15 +63,19 @@ bool isSame(Value a, Value b) {
   return x && centredOf(b) == x;
 }
 
-/// eps, if the input is 1 / sqrt(mean of x^2 + eps) along the last dimension.
+/// eps, if the input is 1 / sqrt(mean of x^2 + eps) along the last dimension,
+/// or the root itself where it divides.
 std::optional<double> rootOf(const Elementwise::Input &input, Value x,
-                             unsigned rank) {
+                             unsigned rank, bool divides) {
   auto found = Term::of(input.read);
   if (!found)
     return std::nullopt;
   Term row = found->behindCasts();
   std::optional<Term> under;
-  if (row.is<math::RsqrtOp>()) {
+  if (divides) {
+    if (row.is<math::SqrtOp>())
+      under = row.input(0);
+  } else if (row.is<math::RsqrtOp>()) {
     under = row.input(0);
   } else if (row.is<arith::DivFOp>() && row.number(0) == 1.0) {
     auto root = row.input(1);
@@ -84,8 +88,8 @@ std::optional<double> rootOf(const Elementwise::Input &input, Value x,
     return std::nullopt;
   auto sum = under->withNumber();
   Value square = sum ? meanOf(sum->first, rank) : Value();
-  auto product = square ? square.getDefiningOp<linalg::GenericOp>()
-                        : linalg::GenericOp();
+  auto product =
+      square ? square.getDefiningOp<linalg::GenericOp>() : linalg::GenericOp();
   if (!product)
     return std::nullopt;
   auto base = baseOfPower(Term::of(product), 2);
@@ -111,13 +115,14 @@ std::optional<std::pair<Value, double>> normedOf(const Elementwise::Input &in,
   auto form = tensor ? elementwiseOf(tensor.getDefiningOp()) : std::nullopt;
   if (form && isa_and_present<arith::TruncFOp, arith::ExtFOp>(form->scalar))
     return normedOf(form->inputs[0], rank);
-  if (!form || !isa_and_present<arith::MulFOp>(form->scalar))
+  if (!form || !isa_and_present<arith::MulFOp, arith::DivFOp>(form->scalar))
     return std::nullopt;
+  const bool divides = isa<arith::DivFOp>(form->scalar);
   for (unsigned j : {0u, 1u}) {
     Value x = readWhole(form->inputs[j], rank);
-    if (!x)
+    if (!x || (divides && j))
       continue;
-    if (auto eps = rootOf(form->inputs[1 - j], x, rank))
+    if (auto eps = rootOf(form->inputs[1 - j], x, rank, divides))
       return std::pair(x, *eps);
   }
   return std::nullopt;

@@ -52,6 +52,14 @@ void act::mergeEqualOps(func::FuncOp function) {
   eliminateCommonSubExpressions(b, dominance, function);
 }
 
+static FloatAttr rounded(FloatAttr wide, FloatType type) {
+  bool loses;
+  llvm::APFloat value = wide.getValue();
+  value.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven,
+                &loses);
+  return FloatAttr::get(type, value);
+}
+
 /// Constants that are cast to a narrower type, which upstream folds only if
 /// they fit.
 static void roundConstants(func::FuncOp function) {
@@ -61,12 +69,8 @@ static void roundConstants(func::FuncOp function) {
     auto type = dyn_cast<FloatType>(op.getType());
     if (!type || !matchPattern(op.getIn(), m_Constant(&wide)))
       return;
-    bool loses;
-    llvm::APFloat value = wide.getValue();
-    value.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven,
-                  &loses);
     b.setInsertionPoint(op);
-    b.replaceOpWithNewOp<arith::ConstantOp>(op, FloatAttr::get(type, value));
+    b.replaceOpWithNewOp<arith::ConstantOp>(op, rounded(wide, type));
   });
 }
 
@@ -178,8 +182,7 @@ static void splitWindows(linalg::GenericOp op) {
     isChanged = true;
   }
   if (isChanged)
-    op.setIndexingMapsAttr(
-        OpBuilder(op).getAffineMapArrayAttr(maps));
+    op.setIndexingMapsAttr(OpBuilder(op).getAffineMapArrayAttr(maps));
 }
 
 /// Loops in the order of the input's dimensions.
@@ -195,6 +198,103 @@ static void orderLoops(linalg::GenericOp op) {
   IRRewriter b(op.getContext());
   b.setInsertionPoint(op);
   (void)linalg::interchangeGenericOp(b, op, order);
+}
+
+/// The element that a scalar of the body always is; null if it is not known.
+static Attribute constantOf(linalg::GenericOp op, Value v) {
+  TypedAttr constant;
+  if (auto argument = dyn_cast<BlockArgument>(v)) {
+    if (argument.getOwner() != op.getBody() ||
+        argument.getArgNumber() >= op.getNumDpsInputs())
+      return {};
+    auto read =
+        readBy(op.getMatchingIndexingMap(op.getMatchingOpOperand(argument)),
+               op.getInputs()[argument.getArgNumber()]);
+    if (!isa<RankedTensorType>(
+            op.getInputs()[argument.getArgNumber()].getType()) ||
+        !read)
+      return {};
+    Value source = lookThrough(*read).value;
+    if (auto fill = source.getDefiningOp<linalg::FillOp>())
+      return matchPattern(fill.getInputs()[0], m_Constant(&constant))
+                 ? constant
+                 : Attribute();
+    DenseElementsAttr elements;
+    if (matchPattern(source, m_Constant(&elements)) && elements.isSplat())
+      return elements.getSplatValue<Attribute>();
+    return {};
+  }
+  return matchPattern(v, m_Constant(&constant)) ? constant : Attribute();
+}
+
+/// An elementwise op of numbers is a constant, and a choice by a number passes
+/// one operand on.
+static void foldNumbers(linalg::GenericOp op) {
+  if (op.getNumReductionLoops() ||
+      !op.getIndexingMapsArray().back().isIdentity())
+    return;
+  auto type = dyn_cast<RankedTensorType>(op.getResult(0).getType());
+  Operation *yield = op.getBody()->getTerminator();
+  Value yielded = yield->getOperand(0);
+  auto replace = [&](Attribute element) {
+    if (!type || !type.hasStaticShape() ||
+        !isa<FloatAttr, IntegerAttr>(element))
+      return;
+    OpBuilder b(op);
+    op.getResult(0).replaceAllUsesWith(arith::ConstantOp::create(
+        b, op.getLoc(), DenseElementsAttr::get(type, element)));
+  };
+  Operation *scalar = yielded.getDefiningOp();
+  if (!scalar || scalar->getBlock() != op.getBody()) {
+    if (Attribute element = constantOf(op, yielded);
+        element && !isa<BlockArgument>(yielded))
+      replace(element);
+    return;
+  }
+  if (!llvm::hasSingleElement(op.getBody()->without_terminator()))
+    return;
+  if (auto select = dyn_cast<arith::SelectOp>(scalar))
+    if (auto condition = dyn_cast_or_null<IntegerAttr>(
+            constantOf(op, select.getCondition()))) {
+      yield->setOperand(0, condition.getValue().isZero()
+                               ? select.getFalseValue()
+                               : select.getTrueValue());
+      select.erase();
+      return;
+    }
+  SmallVector<Attribute> operands;
+  for (Value v : scalar->getOperands())
+    operands.push_back(constantOf(op, v));
+  SmallVector<OpFoldResult> results;
+  if (operands.empty() || llvm::is_contained(operands, Attribute()))
+    return;
+  if (auto wide = dyn_cast<FloatAttr>(operands.front());
+      wide && isa<arith::TruncFOp>(scalar))
+    return replace(
+        rounded(wide, cast<FloatType>(scalar->getResult(0).getType())));
+  if (failed(scalar->fold(operands, results)) || results.size() != 1)
+    return;
+  if (auto element = dyn_cast<Attribute>(results.front()))
+    return replace(element);
+  // One of the operands, as in x - 0.
+  for (auto [v, element] : llvm::zip_equal(scalar->getOperands(), operands))
+    if (v == cast<Value>(results.front()))
+      return replace(element);
+}
+
+/// A copy is what it copies.
+static void dropCopy(linalg::GenericOp op) {
+  auto argument =
+      dyn_cast<BlockArgument>(op.getBody()->getTerminator()->getOperand(0));
+  if (op.getNumReductionLoops() || !argument ||
+      argument.getOwner() != op.getBody() ||
+      argument.getArgNumber() >= op.getNumDpsInputs() ||
+      !op.getIndexingMapsArray().back().isIdentity())
+    return;
+  Value source = op.getInputs()[argument.getArgNumber()];
+  if (source.getType() == op.getResult(0).getType() &&
+      op.getIndexingMapsArray()[argument.getArgNumber()].isIdentity())
+    op.getResult(0).replaceAllUsesWith(source);
 }
 
 static void forEachGeneric(func::FuncOp function,
@@ -241,6 +341,9 @@ LogicalResult act::bringToOneForm(func::FuncOp function) {
               GreedyRewriteStrictness::ExistingAndNewOps))))
     return failure();
   forEachGeneric(function, orderLoops);
+  forEachGeneric(function, foldNumbers);
+  forEachGeneric(function, dropCopy);
+  eraseUnread(function);
   mergeEqualOps(function);
   return success();
 }

@@ -13,7 +13,8 @@ bool hasTosa(mlir::func::FuncOp function);
 void joinTosaConcats(mlir::func::FuncOp function);
 
 /// - Named ops are generic ones.
-/// - Bodies have one op, but for gathers; a reduction's cast is an op before it.
+/// - Bodies have one op, but for gathers; a reduction's cast is an op before
+/// it.
 /// - Windows that do not overlap are dimensions of a reshaped input.
 /// - A reduction reads its only input in its own order.
 /// - Equal ops are one.

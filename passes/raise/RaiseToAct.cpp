@@ -216,8 +216,7 @@ struct RaiseToAct : act::impl::RaiseToActPassBase<RaiseToAct> {
       if (isa<RmsNormOp, LayerNormOp>(user) && use.getOperandNumber() == 1)
         return InitKind::Ones;
       if ((isa<LayerNormOp>(user) && use.getOperandNumber() == 2) ||
-          (isa<LinearOp>(user) &&
-           cast<LinearOp>(user).getBias() == argument))
+          (isa<LinearOp>(user) && cast<LinearOp>(user).getBias() == argument))
         return InitKind::Zeros;
     }
     return InitKind::Normal;

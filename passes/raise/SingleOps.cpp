@@ -35,9 +35,6 @@ Value productOf(linalg::GenericOp op, Maker &make) {
   if (!linalg::isaContractionOpInterface(op) || !op.hasPureTensorSemantics() ||
       filledWith(op.getDpsInits()[0]) != 0.0)
     return {};
-  auto dims = linalg::inferContractionDims(op);
-  if (failed(dims) || dims->k.empty())
-    return {};
   auto maps = op.getIndexingMapsArray();
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   SmallVector<Read> reads;
@@ -45,10 +42,10 @@ Value productOf(linalg::GenericOp op, Maker &make) {
     auto read = readBy(maps[i], op.getInputs()[i]);
     if (!read)
       return {};
-    for (auto &d : read->dims)
+    reads.push_back(lookThrough(*read)); // a weight may be repeated
+    for (auto &d : reads.back().dims)
       if (d && sizes[*d] == 1) // no dimension
         d = std::nullopt;
-    reads.push_back(*read);
   }
   Type element = typeOf(reads[0].value).getElementType(),
        sum = typeOf(op.getResult(0)).getElementType();
@@ -57,21 +54,31 @@ Value productOf(linalg::GenericOp op, Maker &make) {
       (sum != element &&
        !(sum.isF32() && element.getIntOrFloatBitWidth() == 16)))
     return {};
-  auto wide = [&](ArrayRef<unsigned> all) {
-    SmallVector<unsigned> some;
-    for (unsigned d : all)
-      if (sizes[d] != 1)
-        some.push_back(d);
-    return some;
-  };
   auto sizesOf = [&](ArrayRef<unsigned> all) {
     SmallVector<int64_t> some;
     for (unsigned d : all)
       some.push_back(sizes[d]);
     return some;
   };
-  SmallVector<unsigned> batch = wide(dims->batch), m = wide(dims->m),
-                        n = wide(dims->n), k = wide(dims->k);
+  SmallVector<unsigned> batch, m, n, k, left = reads[0].present(),
+                                        right = reads[1].present();
+  for (auto [d, size] : llvm::enumerate(sizes)) {
+    const bool isLeft = llvm::is_contained(left, d),
+               isRight = llvm::is_contained(right, d);
+    if (size == 1)
+      continue;
+    if (linalg::isReductionIterator(op.getIteratorTypesArray()[d])) {
+      if (!isLeft || !isRight)
+        return {};
+    } else if (isLeft || isRight) {
+      (isLeft && isRight ? batch : isLeft ? m : n).push_back(d);
+    } else {
+      return {};
+    }
+  }
+  for (unsigned d : right) // in the order of the weight
+    if (linalg::isReductionIterator(op.getIteratorTypesArray()[d]))
+      k.push_back(d);
   // Operands as they are, or with the last two dimensions swapped.
   auto operand = [&](const Read &read, ArrayRef<unsigned> first,
                      ArrayRef<unsigned> second, bool &swapped) {
@@ -105,8 +112,7 @@ Value productOf(linalg::GenericOp op, Maker &make) {
     if (!d)
       return {};
     if (sizes[d.getPosition()] != 1)
-      permutation.push_back(llvm::find(order, d.getPosition()) -
-                            order.begin());
+      permutation.push_back(llvm::find(order, d.getPosition()) - order.begin());
   }
   return make.reshaped(make.transposed(v, permutation),
                        typeOf(op.getResult(0)).getShape());
@@ -396,4 +402,3 @@ Value act::actValueFor(Operation *op, Maker &make) {
   }
   return {};
 }
-

@@ -5,8 +5,8 @@
 
 namespace act {
 
-/// The act value for the result of an op that is an act op by itself; null if it
-/// is none.
+/// The act value for the result of an op that is an act op by itself; null if
+/// it is none.
 mlir::Value actValueFor(mlir::Operation *op, Maker &make);
 
 } // namespace act

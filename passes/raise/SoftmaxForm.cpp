@@ -111,8 +111,8 @@ Value underTanh(Value block, unsigned rank) {
     return {};
   for (unsigned i : {0u, 1u}) {
     auto x = inner->first.input(i), rest = inner->first.input(1 - i);
-    auto cube = rest && rest->is<arith::MulFOp>() ? rest->withNumber()
-                                                  : std::nullopt;
+    auto cube =
+        rest && rest->is<arith::MulFOp>() ? rest->withNumber() : std::nullopt;
     if (!x || !cube || !isNear(cube->second, 0.044715) ||
         !x->read.isIdentity(rank))
       continue;

@@ -23,7 +23,8 @@ mlir::Value guardedSoftmaxAt(mlir::linalg::GenericOp op);
 mlir::Value siluAt(mlir::linalg::GenericOp op);
 /// x of 0.5 * x * (1 + erf(x / sqrt(2))), in any order.
 mlir::Value geluAt(mlir::linalg::GenericOp op);
-/// x of 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))), in any order.
+/// x of 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))), in any
+/// order.
 mlir::Value geluNewAt(mlir::linalg::GenericOp op);
 
 } // namespace act

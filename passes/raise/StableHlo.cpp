@@ -3,13 +3,13 @@
 // The table of StableHLO's ops (its specification: openxla.org/stablehlo/spec),
 // by what each means.
 #include "passes/raise/StableHlo.h"
-#include "passes/raise/StableHloLowering.h"
 #include "dialects/act/Dialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
+#include "passes/raise/StableHloLowering.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
@@ -23,8 +23,8 @@ Attribute act::stablehlo::attributeOf(Operation *op, StringRef name) {
   return properties ? properties.get(name) : Attribute();
 }
 
-std::optional<SmallVector<int64_t>>
-act::stablehlo::integersOf(Operation *op, StringRef name) {
+std::optional<SmallVector<int64_t>> act::stablehlo::integersOf(Operation *op,
+                                                               StringRef name) {
   Attribute attribute = attributeOf(op, name);
   if (auto array = dyn_cast_or_null<DenseI64ArrayAttr>(attribute))
     return SmallVector<int64_t>(array.asArrayRef());
@@ -37,7 +37,8 @@ act::stablehlo::integersOf(Operation *op, StringRef name) {
   return std::nullopt;
 }
 
-SmallVector<int64_t> act::stablehlo::integersIn(StringRef text, StringRef name) {
+SmallVector<int64_t> act::stablehlo::integersIn(StringRef text,
+                                                StringRef name) {
   SmallVector<int64_t> all;
   auto [before, list] = text.split((name + " = [").str());
   for (StringRef part : llvm::split(list.split(']').first, ',')) {
@@ -312,11 +313,11 @@ Value Lowering::signed_() {
                                            inner.getFloatAttr(element(), 0)),
           one = arith::ConstantOp::create(inner, loc,
                                           inner.getFloatAttr(element(), 1));
-    Value differs = arith::CmpFOp::create(
-        inner, loc, arith::CmpFPredicate::ONE, v[0], zero);
+    Value differs = arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::ONE,
+                                          v[0], zero);
     return arith::SelectOp::create(
-        inner, loc, differs,
-        math::CopySignOp::create(inner, loc, one, v[0]), v[0]);
+        inner, loc, differs, math::CopySignOp::create(inner, loc, one, v[0]),
+        v[0]);
   });
 }
 
@@ -325,8 +326,7 @@ Value Lowering::isFinite() {
     auto type = dyn_cast<FloatType>(v[0].getType());
     Value least = arith::ConstantOp::create(
         inner, loc,
-        FloatAttr::get(type,
-                       llvm::APFloat::getInf(type.getFloatSemantics())));
+        FloatAttr::get(type, llvm::APFloat::getInf(type.getFloatSemantics())));
     return arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OLT,
                                  math::AbsFOp::create(inner, loc, v[0]), least);
   });
@@ -334,8 +334,8 @@ Value Lowering::isFinite() {
 
 Value Lowering::inverted() {
   return elementwise([&](OpBuilder &inner, ValueRange v) -> Value {
-    Value ones = arith::ConstantOp::create(
-        inner, loc, inner.getIntegerAttr(element(), -1));
+    Value ones = arith::ConstantOp::create(inner, loc,
+                                           inner.getIntegerAttr(element(), -1));
     return arith::XOrIOp::create(inner, loc, v[0], ones);
   });
 }

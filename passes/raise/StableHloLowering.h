@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How one StableHLO op becomes upstream ones. Its attributes are read as text and
-// numbers, as MLIR does not have the dialect.
+// How one StableHLO op becomes upstream ones. Its attributes are read as text
+// and numbers, as MLIR does not have the dialect.
 #ifndef ACT_PASSES_RAISE_STABLEHLOLOWERING_H
 #define ACT_PASSES_RAISE_STABLEHLOLOWERING_H
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,8 +25,7 @@ llvm::StringRef textOf(mlir::Attribute attribute);
 class Lowering {
 public:
   explicit Lowering(mlir::Operation *op)
-      : op(op), b(op), loc(op->getLoc()),
-        name(op->getName().getStringRef()) {
+      : op(op), b(op), loc(op->getLoc()), name(op->getName().getStringRef()) {
     (void)name.consume_front("stablehlo.");
   }
 
@@ -42,25 +41,28 @@ private:
   mlir::AffineMap identity() { return b.getMultiDimIdentityMap(rank()); }
   mlir::Value empty(mlir::RankedTensorType type) {
     return mlir::tensor::EmptyOp::create(b, loc, type.getShape(),
-                                   type.getElementType());
+                                         type.getElementType());
   }
   mlir::Value number(mlir::Type type, double value) {
     return mlir::arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
   }
 
-  using Body = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::ValueRange)>;
+  using Body =
+      llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::ValueRange)>;
   /// One scalar from one of each operand, which these maps read.
-  mlir::Value map(mlir::ValueRange operands, llvm::ArrayRef<mlir::AffineMap> maps, Body body) {
+  mlir::Value map(mlir::ValueRange operands,
+                  llvm::ArrayRef<mlir::AffineMap> maps, Body body) {
     llvm::SmallVector<mlir::AffineMap> all(maps);
     all.push_back(identity());
     return mlir::linalg::GenericOp::create(
-               b, loc, mlir::TypeRange(type()), operands, mlir::ValueRange(empty(type())),
-               all,
-               llvm::SmallVector<mlir::utils::IteratorType>(rank(),
-                                                mlir::utils::IteratorType::parallel),
-               [&](mlir::OpBuilder &inner, mlir::Location at, mlir::ValueRange arguments) {
-                 mlir::linalg::YieldOp::create(inner, at,
-                                         body(inner, arguments.drop_back()));
+               b, loc, mlir::TypeRange(type()), operands,
+               mlir::ValueRange(empty(type())), all,
+               llvm::SmallVector<mlir::utils::IteratorType>(
+                   rank(), mlir::utils::IteratorType::parallel),
+               [&](mlir::OpBuilder &inner, mlir::Location at,
+                   mlir::ValueRange arguments) {
+                 mlir::linalg::YieldOp::create(
+                     inner, at, body(inner, arguments.drop_back()));
                })
         .getResult(0);
   }
@@ -68,15 +70,17 @@ private:
     llvm::SmallVector<mlir::AffineMap> maps;
     for (mlir::Value v : op->getOperands())
       // A condition may be one for all.
-      maps.push_back(mlir::cast<mlir::RankedTensorType>(v.getType()).getRank() || !rank()
-                         ? identity()
-                         : mlir::AffineMap::get(rank(), 0, op->getContext()));
+      maps.push_back(
+          mlir::cast<mlir::RankedTensorType>(v.getType()).getRank() || !rank()
+              ? identity()
+              : mlir::AffineMap::get(rank(), 0, op->getContext()));
     return map(op->getOperands(), maps, body);
   }
   template <typename Op> mlir::Value simple() {
-    return elementwise([&](mlir::OpBuilder &inner, mlir::ValueRange v) -> mlir::Value {
-      return Op::create(inner, loc, v);
-    });
+    return elementwise(
+        [&](mlir::OpBuilder &inner, mlir::ValueRange v) -> mlir::Value {
+          return Op::create(inner, loc, v);
+        });
   }
 
   template <typename Op> mlir::Value ofFloats() {
@@ -88,8 +92,8 @@ private:
   /// Of floats and of integers, and of booleans if they differ.
   template <typename F, typename I, typename B = I> mlir::Value either() {
     return mlir::isa<mlir::FloatType>(element()) ? simple<F>()
-           : element().isInteger(1)  ? simple<B>()
-                                     : simple<I>();
+           : element().isInteger(1)              ? simple<B>()
+                                                 : simple<I>();
   }
 
   static const llvm::StringMap<mlir::Value (Lowering::*)()> &table();
@@ -131,7 +135,6 @@ private:
   mlir::Location loc;
   llvm::StringRef name;
 };
-
 
 } // namespace act::stablehlo
 #endif

@@ -56,10 +56,10 @@ Value Lowering::reduced() {
   Combiner combine = combiner();
   if (!along || !combine)
     return {};
-  Value init = linalg::FillOp::create(b, loc,
-                                      ValueRange(scalarOf(op->getOperand(1))),
-                                      ValueRange(empty(type())))
-                   .getResult(0);
+  Value init =
+      linalg::FillOp::create(b, loc, ValueRange(scalarOf(op->getOperand(1))),
+                             ValueRange(empty(type())))
+          .getResult(0);
   return linalg::ReduceOp::create(
              b, loc, ValueRange(op->getOperand(0)), ValueRange(init), *along,
              [&](OpBuilder &inner, Location at, ValueRange v) {
@@ -127,8 +127,7 @@ static bool isReversed(Attribute reversal) {
 }
 
 Value Lowering::convolved() {
-  auto lists =
-      dimensionLists(textOf(attributeOf(op, "dimension_numbers")));
+  auto lists = dimensionLists(textOf(attributeOf(op, "dimension_numbers")));
   auto strides = integersOf(op, "window_strides"),
        padding = integersOf(op, "padding"),
        dilation = integersOf(op, "rhs_dilation");
@@ -138,8 +137,8 @@ Value Lowering::convolved() {
   };
   const int64_t spatial = rank() - 2;
   if (lists.size() != 3 || spatial < 1 || op->getNumOperands() != 2 ||
-      llvm::any_of(lists,
-                   [&](auto &l) { return int64_t(l.size()) != rank(); }) ||
+      llvm::any_of(
+          lists, [&](auto &l) { return int64_t(l.size()) != rank(); }) ||
       count("feature_group_count") != 1 || count("batch_group_count") != 1 ||
       !allAre(integersOf(op, "lhs_dilation"), 1) ||
       !isa<FloatType>(element()) ||
@@ -156,8 +155,7 @@ Value Lowering::convolved() {
   // The result's dimensions, the summed feature, and the window's.
   unsigned next = rank();
   const unsigned feature = next++;
-  SmallVector<utils::IteratorType> kinds(rank(),
-                                         utils::IteratorType::parallel);
+  SmallVector<utils::IteratorType> kinds(rank(), utils::IteratorType::parallel);
   kinds.resize(rank() + 1 + spatial, utils::IteratorType::reduction);
   llvm::StringMap<AffineExpr> out;
   for (auto [d, name] : llvm::enumerate(lists[2]))
@@ -246,8 +244,7 @@ Value Lowering::windowReduced() {
     }
     in.push_back(e);
   }
-  SmallVector<utils::IteratorType> kinds(rank(),
-                                         utils::IteratorType::parallel);
+  SmallVector<utils::IteratorType> kinds(rank(), utils::IteratorType::parallel);
   kinds.resize(rank() + window.size(), utils::IteratorType::reduction);
   const unsigned loops = kinds.size();
   Value start = scalarOf(op->getOperand(1));
@@ -297,8 +294,7 @@ Value Lowering::gathered() {
   if (int64_t(sizes->size()) != table.getRank() ||
       !isa<IntegerType>(starts.getElementType()) ||
       batches.size() != startBatches.size() ||
-      (hasVector ? starts.getDimSize(vectorDim) : 1) !=
-          int64_t(mapped.size()))
+      (hasVector ? starts.getDimSize(vectorDim) : 1) != int64_t(mapped.size()))
     return {};
   SmallVector<unsigned> rows; // the result's dimensions that are not offsets
   for (unsigned d = 0; d < rank(); ++d)
