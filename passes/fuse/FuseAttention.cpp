@@ -8,6 +8,7 @@
 #include "passes/fuse/FuseAttentionMatch.h"
 #include "passes/fuse/FuseLoss.h"
 #include "passes/fuse/Passes.h"
+#include "passes/fuse/ScoreMask.h"
 #include "passes/module/EraseDead.h"
 
 namespace act {
@@ -30,6 +31,49 @@ Value rotated(const AttentionOperand &operand) {
       rope.getInterleaved(), rope.getHeadsFirst() && !operand.ropeMoves,
       rope.getInverse());
   return moved;
+}
+
+// scores + (bias + mask), where the model adds its bias and mask first, as two
+// sums: each is found by itself.
+void separateMask(AddOp sum) {
+  for (unsigned i : {0u, 1u}) {
+    Value scores = sum->getOperand(i), other = sum->getOperand(1 - i);
+    SmallVector<ReshapeOp> views; // from the sum to the inner one
+    while (auto reshape = other.getDefiningOp<ReshapeOp>()) {
+      views.push_back(reshape);
+      other = reshape.getInput();
+    }
+    auto inner = other.getDefiningOp<AddOp>();
+    if (!inner || mayHide(inner->getOperand(0)) == mayHide(inner->getOperand(1)) ||
+        !comesFromProduct(scores))
+      continue;
+    OpBuilder b(sum);
+    // An operand of the inner sum where the sum was.
+    auto moved = [&](Value v) {
+      auto type = inner.getResult().getType();
+      auto own = cast<RankedTensorType>(v.getType());
+      SmallVector<int64_t> shape(type.getRank() - own.getRank(), 1);
+      llvm::append_range(shape, own.getShape());
+      if (own.getRank() != type.getRank())
+        v = ReshapeOp::create(
+            b, sum.getLoc(), RankedTensorType::get(shape, own.getElementType()),
+            v);
+      if (v.getType() != type)
+        v = ExpandOp::create(b, sum.getLoc(), type, v);
+      for (ReshapeOp view : llvm::reverse(views))
+        v = ReshapeOp::create(b, sum.getLoc(), view.getType(), v);
+      return v;
+    };
+    Value hiding = inner->getOperand(0), bias = inner->getOperand(1);
+    if (mayHide(bias))
+      std::swap(hiding, bias);
+    Type type = sum.getResult().getType();
+    Value biased = AddOp::create(b, sum.getLoc(), type, scores, moved(bias));
+    sum.getResult().replaceAllUsesWith(
+        AddOp::create(b, sum.getLoc(), type, biased, moved(hiding)));
+    eraseDead(sum);
+    return;
+  }
 }
 
 // The operand with dimensions `target`; reuses a value of the program if one
@@ -204,6 +248,10 @@ struct FuseAttention : impl::FuseAttentionPassBase<FuseAttention> {
     }
     if (failed(checkForwardOnly(module)))
       return signalPassFailure();
+    SmallVector<AddOp> sums;
+    module.walk([&](AddOp op) { sums.push_back(op); });
+    for (AddOp sum : sums)
+      separateMask(sum);
     // Collected first: fusing erases ops around the softmax.
     SmallVector<SoftmaxOp> softmaxes;
     SmallVector<CrossEntropyOp> losses;

@@ -7,6 +7,21 @@
 using namespace mlir;
 
 namespace act {
+
+// In a sum this tells the scores from the bias. A value with several readers is
+// not the scores of one attention.
+bool comesFromProduct(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !value.hasOneUse())
+    return false;
+  if (isa<MatmulOp>(op))
+    return true;
+  if (isa<TransposeOp, ReshapeOp, CastOp, ScaleOp, TanhOp>(op))
+    return comesFromProduct(op->getOperand(0));
+  return isa<AddOp, SubOp, MulOp, DivOp, SelectOp>(op) &&
+         llvm::any_of(op->getOperands(), comesFromProduct);
+}
+
 namespace {
 
 Type elementOf(Value v) {
@@ -105,21 +120,6 @@ bool Matcher::findScores() {
       view.value = scores;
     }
   }
-}
-
-// Whether only ops allowed between the product and the softmax lie between
-// `value` and a product. In a sum this tells the scores from the bias. A value
-// with several readers is not the scores of one attention.
-static bool comesFromProduct(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (!op || !value.hasOneUse())
-    return false;
-  if (isa<MatmulOp>(op))
-    return true;
-  if (isa<TransposeOp, ReshapeOp, CastOp, ScaleOp, TanhOp>(op))
-    return comesFromProduct(op->getOperand(0));
-  return isa<AddOp, SubOp, MulOp, DivOp, SelectOp>(op) &&
-         llvm::any_of(op->getOperands(), comesFromProduct);
 }
 
 // Takes one operand of a sum as the bias and returns the other, the scores. It

@@ -72,6 +72,10 @@ struct AttentionMiss {
   std::string why;
 };
 
+/// Whether only ops allowed between a product and its softmax lie between
+/// `value` and a product, so that it is the scores of one attention.
+bool comesFromProduct(mlir::Value value);
+
 /// The attention around `softmax`; if there is no match, `miss` says why.
 std::optional<AttentionMatch> matchAttention(SoftmaxOp softmax,
                                              AttentionMiss &miss);

@@ -12,9 +12,9 @@ static Value behindReshapes(Value v) {
   return v;
 }
 
-/// A weight [out, in], or [in, out], as an argument that a view shows; null if
-/// the view is another one.
-static Value weightOf(Value v, bool transposed, bool &isInOut) {
+/// A weight [out, in], or [in, out]: an argument, or a view of its elements in
+/// order, as of a convolution's; null if it is another value.
+static Value weightOf(Value v, bool transposed, bool &isInOut, Maker &make) {
   auto shape = llvm::to_vector(typeOf(v).getShape());
   v = behindReshapes(v);
   isInOut = !transposed;
@@ -27,7 +27,7 @@ static Value weightOf(Value v, bool transposed, bool &isInOut) {
     std::swap(shape[0], shape[1]);
   }
   const bool isArgument = isa<BlockArgument>(v) || v.getDefiningOp<ParamOp>();
-  return isArgument && typeOf(v).getShape() == ArrayRef(shape) ? v : Value();
+  return isArgument ? make.reshaped(v, shape) : Value();
 }
 
 Value act::linearFor(Operation *op, Maker &make) {
@@ -36,7 +36,7 @@ Value act::linearFor(Operation *op, Maker &make) {
       product.getTransposeLhs() || typeOf(product.getRhs()).getRank() != 2)
     return {};
   bool isInOut;
-  Value weight = weightOf(product.getRhs(), product.getTransposeRhs(), isInOut);
+  Value weight = weightOf(product.getRhs(), product.getTransposeRhs(), isInOut, make);
   auto type = typeOf(product.getResult());
   if (!weight || typeOf(weight).getElementType() != type.getElementType() ||
       typeOf(product.getLhs()).getElementType() != type.getElementType())
@@ -58,28 +58,74 @@ Value act::linearFor(Operation *op, Maker &make) {
   return make.reshaped(linear.getResult(), type.getShape());
 }
 
+/// The views between a value and a linear layer, the nearest first, and which
+/// dimension of the value is the layer's last one.
+struct LinearBehind {
+  LinearOp linear;
+  SmallVector<Operation *> views;
+  unsigned columns;
+};
+static std::optional<LinearBehind> linearBehind(Value v) {
+  LinearBehind found;
+  while (isa_and_present<ReshapeOp, TransposeOp>(v.getDefiningOp()) &&
+         v.hasOneUse()) {
+    found.views.push_back(v.getDefiningOp());
+    v = v.getDefiningOp()->getOperand(0);
+  }
+  found.linear = v.getDefiningOp<LinearOp>();
+  if (!found.linear || found.linear.getBias() || !v.hasOneUse())
+    return std::nullopt;
+  found.columns = typeOf(v).getRank() - 1;
+  for (Operation *view : llvm::reverse(found.views)) {
+    auto from = typeOf(view->getOperand(0)).getShape(),
+         to = typeOf(view->getResult(0)).getShape();
+    if (auto transpose = dyn_cast<TransposeOp>(view)) {
+      found.columns = llvm::find(transpose.getPermutation(), found.columns) -
+                      transpose.getPermutation().begin();
+      continue;
+    }
+    // The dimension with as many elements behind it.
+    int64_t inner = 1, n = 1;
+    for (int64_t size : from.drop_front(found.columns + 1))
+      inner *= size;
+    unsigned d = to.size();
+    while (d && (n != inner || to[d - 1] == 1))
+      n *= to[--d];
+    if (!d || to[d - 1] != from[found.columns])
+      return std::nullopt;
+    found.columns = d - 1;
+  }
+  return found;
+}
+
 /// input W^T + bias
 static Value biasedLinear(AddOp add, Maker &make) {
   for (unsigned i : {0u, 1u}) {
-    Value product = add->getOperand(i);
-    auto linear = behindReshapes(product).getDefiningOp<LinearOp>();
-    if (!linear || linear.getBias() || !linear->hasOneUse())
+    auto found = linearBehind(add->getOperand(i));
+    if (!found || typeOf(add->getOperand(i)) != typeOf(add.getResult()))
       continue;
-    auto sum = typeOf(add.getResult());
+    LinearOp linear = found->linear;
     const int64_t width = typeOf(linear.getResult()).getShape().back();
-    if (typeOf(product) != sum || sum.getShape().back() != width)
-      continue;
     Value bias = behindReshapes(add->getOperand(1 - i));
     auto shape = typeOf(add->getOperand(1 - i)).getShape();
+    const int64_t left = typeOf(add.getResult()).getRank() - shape.size();
     if (typeOf(bias).getRank() != 1 || typeOf(bias).getDimSize(0) != width ||
-        shape.back() != width ||
-        !llvm::all_of(shape.drop_back(), [](int64_t n) { return n == 1; }))
+        typeOf(bias).getNumElements() !=
+            typeOf(add->getOperand(1 - i)).getNumElements() ||
+        int64_t(found->columns) < left ||
+        shape[found->columns - left] != width)
       continue;
     auto biased =
         LinearOp::create(make.b, make.loc, linear.getResult().getType(),
                          linear.getInput(), linear.getWeight(), bias);
     biased.setInOut(linear.getInOut());
-    return make.reshaped(biased.getResult(), sum.getShape());
+    Value v = biased.getResult();
+    for (Operation *view : llvm::reverse(found->views)) {
+      Operation *own = make.b.clone(*view);
+      own->setOperand(0, v);
+      v = own->getResult(0);
+    }
+    return v;
   }
   return {};
 }
@@ -99,6 +145,75 @@ static Value gated(MulOp product, Maker &make) {
     return GegluOp::create(make.b, make.loc, type, gate, other);
   }
   return {};
+}
+
+/// A chain of views that keeps the elements' order is one reshape.
+///
+/// Dimensions are split so far that each view moves them whole.
+static Value reshapeOf(Operation *op, Maker &make) {
+  if (!isa<TransposeOp>(op))
+    return {};
+  SmallVector<Operation *> views;
+  Value v = op->getResult(0);
+  while (isa_and_present<ReshapeOp, TransposeOp>(v.getDefiningOp())) {
+    views.push_back(v.getDefiningOp());
+    v = v.getDefiningOp()->getOperand(0);
+  }
+  if (views.size() < 3)
+    return {};
+  // Of each dimension, its parts: a size, and the distance of elements.
+  using Part = std::pair<int64_t, int64_t>;
+  SmallVector<SmallVector<Part>> dims;
+  auto sizes = typeOf(v).getShape();
+  int64_t stride = typeOf(v).getNumElements();
+  for (int64_t size : sizes) {
+    stride /= std::max<int64_t>(size, 1);
+    dims.push_back({Part(size, stride)});
+  }
+  for (Operation *view : llvm::reverse(views)) {
+    SmallVector<SmallVector<Part>> next;
+    if (auto transpose = dyn_cast<TransposeOp>(view)) {
+      for (int64_t d : transpose.getPermutation())
+        next.push_back(dims[d]);
+      dims = next;
+      continue;
+    }
+    SmallVector<Part> parts;
+    for (auto &dim : dims)
+      for (Part part : dim)
+        if (part.first != 1)
+          parts.push_back(part);
+    auto *at = parts.begin();
+    for (int64_t size : typeOf(view->getResult(0)).getShape()) {
+      next.emplace_back();
+      while (size != 1) {
+        if (at == parts.end())
+          return {};
+        if (size % at->first == 0) {
+          size /= at->first;
+          next.back().push_back(*at++);
+        } else if (at->first % size == 0) {
+          const int64_t rest = at->first / size;
+          next.back().push_back(Part(size, at->second * rest));
+          at->first = rest;
+          size = 1;
+        } else {
+          return {};
+        }
+      }
+    }
+    dims = next;
+  }
+  stride = typeOf(v).getNumElements();
+  for (auto &dim : dims)
+    for (Part part : dim) {
+      if (part.first == 1)
+        continue;
+      stride /= part.first;
+      if (part.second != stride)
+        return {};
+    }
+  return make.reshaped(v, typeOf(op->getResult(0)).getShape());
 }
 
 namespace {
@@ -302,5 +417,5 @@ Value act::actFormOf(Operation *op, Maker &make) {
     return gated(product, make);
   if (auto concat = dyn_cast<ConcatOp>(op))
     return rotatedHalves(concat, make);
-  return {};
+  return reshapeOf(op, make);
 }

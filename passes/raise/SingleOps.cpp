@@ -30,10 +30,14 @@ SmallVector<int64_t> broadcastShape(ArrayRef<Value> operands) {
   return shape;
 }
 
-/// act.matmul for a product. Null if there is nothing to sum over.
+/// act.matmul for a product, and act.add if it goes on with a sum. Null if there
+/// is nothing to sum over.
 Value productOf(linalg::GenericOp op, Maker &make) {
-  if (!linalg::isaContractionOpInterface(op) || !op.hasPureTensorSemantics() ||
-      filledWith(op.getDpsInits()[0]) != 0.0)
+  if (!linalg::isaContractionOpInterface(op) || !op.hasPureTensorSemantics())
+    return {};
+  Value start = op.getDpsInits()[0];
+  const bool goesOn = filledWith(start) != 0.0;
+  if (goesOn && !isActType(start.getType()))
     return {};
   auto maps = op.getIndexingMapsArray();
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
@@ -114,8 +118,15 @@ Value productOf(linalg::GenericOp op, Maker &make) {
     if (sizes[d.getPosition()] != 1)
       permutation.push_back(llvm::find(order, d.getPosition()) - order.begin());
   }
-  return make.reshaped(make.transposed(v, permutation),
-                       typeOf(op.getResult(0)).getShape());
+  auto type = typeOf(op.getResult(0));
+  v = make.reshaped(make.transposed(v, permutation), type.getShape());
+  if (!goesOn)
+    return v;
+  Read read{start, {}};
+  for (unsigned d = 0, e = type.getRank(); d < e; ++d)
+    read.dims.push_back(d);
+  return act::AddOp::create(make.b, make.loc, type, v,
+                            make.aligned(lookThrough(read), type.getRank()));
 }
 
 /// The number that the op has for numbers that are known; null if they are not.
