@@ -117,7 +117,39 @@ private:
   /// Does every kernel that reads `op` get its own copy? The answer changes
   /// when `dissolve` adds to the prologues.
   bool isInlined(Operation *op) {
-    return (isFree(op) && !isSlice(op)) || prologues.contains(op);
+    return (isFree(op) && !isSlice(op) && !cutsRows(op)) ||
+           prologues.contains(op);
+  }
+
+  /// Whether rows of a part become several rows each, next to those of other
+  /// rows: a kernel's blocks of rows would not lie at a constant distance.
+  ///
+  ///   [2, 160] -> [2, 32], [2, 128] -> [2, 4, 32] -> [8, 32]
+  static bool cutsRows(Operation *op) {
+    auto split = dyn_cast<SplitOp>(op);
+    return split && llvm::any_of(split.getParts(), [](Value part) {
+             auto type = cast<RankedTensorType>(part.getType());
+             return type.hasStaticShape() && type.getRank() > 1 &&
+                    readsInPieces(part, type.getShape().back());
+           });
+  }
+  static bool readsInPieces(Value v, int64_t row) {
+    return llvm::any_of(v.getUsers(), [&](Operation *user) {
+      auto reshape = dyn_cast<ReshapeOp>(user);
+      if (!reshape)
+        return false;
+      auto type = cast<RankedTensorType>(reshape.getResult().getType());
+      if (!type.hasStaticShape())
+        return false;
+      // A dimension that ends inside a row and begins before it.
+      int64_t inner = 1;
+      for (int64_t size : llvm::reverse(type.getShape())) {
+        if (inner < row && inner * size > row)
+          return true;
+        inner *= size;
+      }
+      return readsInPieces(reshape.getResult(), row);
+    });
   }
 
   void number() {

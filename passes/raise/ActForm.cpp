@@ -50,6 +50,18 @@ Value act::linearFor(Operation *op, Maker &make) {
       break;
     x = before;
   }
+  // Or as they are afterwards, where they were made for the product.
+  auto reader = product->hasOneUse()
+                    ? dyn_cast<ReshapeOp>(*product->getUsers().begin())
+                    : ReshapeOp();
+  if (x == product.getLhs() && reader) {
+    auto to = typeOf(reader.getResult()).getShape();
+    if (to.size() > 2 && to.back() == type.getShape().back()) {
+      SmallVector<int64_t> rows(to);
+      rows.back() = typeOf(x).getShape().back();
+      x = make.reshaped(x, rows);
+    }
+  }
   SmallVector<int64_t> shape(typeOf(x).getShape());
   shape.back() = type.getShape().back();
   auto linear =
