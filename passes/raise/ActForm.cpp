@@ -30,10 +30,29 @@ static Value weightOf(Value v, bool transposed, bool &isInOut, Maker &make) {
   return isArgument ? make.reshaped(v, shape) : Value();
 }
 
+/// Whether the product is scores or values of an attention without batches: its
+/// keys and values may be arguments, too.
+static bool isOfAttention(MatmulOp product) {
+  if (behindReshapes(product.getLhs()).getDefiningOp<SoftmaxOp>())
+    return true;
+  Value v = product.getResult();
+  while (v.hasOneUse()) {
+    Operation *user = *v.getUsers().begin();
+    if (isa<SoftmaxOp>(user))
+      return true;
+    if (!isa<ReshapeOp, TransposeOp, ScaleOp, AddOp, MulOp, DivOp, act::SelectOp,
+             CastOp>(user))
+      return false;
+    v = user->getResult(0);
+  }
+  return false;
+}
+
 Value act::linearFor(Operation *op, Maker &make) {
   auto product = dyn_cast<MatmulOp>(op);
   if (!product || typeOf(product.getLhs()).getRank() != 2 ||
-      product.getTransposeLhs() || typeOf(product.getRhs()).getRank() != 2)
+      product.getTransposeLhs() ||
+      typeOf(product.getRhs()).getRank() != 2 || isOfAttention(product))
     return {};
   bool isInOut;
   Value weight = weightOf(product.getRhs(), product.getTransposeRhs(), isInOut, make);

@@ -48,6 +48,13 @@ static Value causalMask(const CausalMatch &match, RankedTensorType type,
   return make.expanded(make.reshaped(mask, shape), type.getShape());
 }
 
+Value act::maskFor(Operation *op, Maker &make) {
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  auto mask = generic && op->getNumResults() == 1 ? causalMaskAt(generic)
+                                                  : std::nullopt;
+  return mask ? causalMask(*mask, typeOf(op->getResult(0)), make) : Value();
+}
+
 Value act::layerNormFor(Operation *op, Maker &make) {
   auto generic = dyn_cast<linalg::GenericOp>(op);
   auto match = generic ? layerNormAt(generic) : std::nullopt;
@@ -81,8 +88,6 @@ Value act::composedFor(Operation *op, Maker &make) {
     return GeluOp::create(make.b, make.loc, x.getType(), x);
   if (Value x = geluNewAt(generic))
     return GeluNewOp::create(make.b, make.loc, x.getType(), x);
-  if (auto mask = causalMaskAt(generic))
-    return causalMask(*mask, typeOf(op->getResult(0)), make);
   if (auto norm = rmsNormAt(generic))
     return RmsNormOp::create(
                make.b, make.loc, norm->input.getType(), Type(), norm->input,

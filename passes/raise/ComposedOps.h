@@ -8,10 +8,12 @@
 
 namespace act {
 
+/// Losses and masks have others in them, so the last op is asked first.
 mlir::Value lossFor(mlir::Operation *op, Maker &make);
+mlir::Value maskFor(mlir::Operation *op, Maker &make);
 /// A layer norm has an RMS norm in it, so it is looked for first.
 mlir::Value layerNormFor(mlir::Operation *op, Maker &make);
-/// Softmax, activations, RMS norms and causal masks. A softmax that is one op
+/// Softmax, activations and RMS norms. A softmax that is one op
 /// is here, too, as others are made of it.
 mlir::Value composedFor(mlir::Operation *op, Maker &make);
 

@@ -224,6 +224,8 @@ bool act::countsAlong(const Read &read, unsigned dim, unsigned rank) {
 }
 
 std::optional<CausalMatch> act::causalMaskAt(linalg::GenericOp op) {
+  if (!op.hasPureTensorSemantics())
+    return std::nullopt;
   auto type = typeOf(op.getResult(0));
   const unsigned rank = type.getRank();
   if (rank < 2 || !type.getElementType().isInteger(1) ||

@@ -100,9 +100,10 @@ struct RaiseToAct : act::impl::RaiseToActPassBase<RaiseToAct> {
     return runPipeline(pm, module);
   }
 
-  /// The largest losses first: what is part of one is erased before it is asked
-  /// for.
-  static void replaceLosses(func::FuncOp function) {
+  /// From the last op to the first: what is part of a larger one is erased
+  /// before it is asked for.
+  static void replaceLargest(func::FuncOp function,
+                             function_ref<Value(Operation *, Maker &)> made) {
     OpBuilder b(function.getContext());
     for (Operation &op : llvm::make_early_inc_range(
              llvm::reverse(function.getBody().front()))) {
@@ -112,7 +113,7 @@ struct RaiseToAct : act::impl::RaiseToActPassBase<RaiseToAct> {
       }
       Maker make{b, op.getLoc()};
       b.setInsertionPoint(&op);
-      if (Value v = lossFor(&op, make)) {
+      if (Value v = made(&op, make)) {
         op.getResult(0).replaceAllUsesWith(v);
         op.erase();
       }
@@ -130,7 +131,8 @@ struct RaiseToAct : act::impl::RaiseToActPassBase<RaiseToAct> {
     }
     if (failed(bringToOneForm(function)))
       return failure();
-    replaceLosses(function);
+    replaceLargest(function, lossFor);
+    replaceLargest(function, maskFor);
     replaceEach(function, layerNormFor);
     replaceEach(function, composedFor);
     // Broadcasts, transposes and reshapes last: most are part of what reads
@@ -147,6 +149,7 @@ struct RaiseToAct : act::impl::RaiseToActPassBase<RaiseToAct> {
     mergeEqualOps(function);
     replaceEach(function, linearFor);
     replaceEach(function, actFormOf);
+    mergeEqualOps(function);
     replaceEach(function, [](Operation *op, Maker &make) {
       const bool isForAct =
           isa<arith::ConstantOp>(op) &&

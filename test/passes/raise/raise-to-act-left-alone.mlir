@@ -49,15 +49,16 @@ func.func @other_axis(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
 
 // -----
 
-// A product that goes on with a sum, and one of integers.
+// A product that goes on with a sum is two ops; one of integers stays.
 // CHECK-LABEL: @products
-// CHECK-NOT: act.matmul
-// expected-remark@+1 {{raise-to-act: found nothing; 2 ops are left}}
+// CHECK: %[[P:.*]] = act.linear %arg0, %arg1 in_out
+// CHECK-NEXT: act.add %[[P]], %arg2
+// CHECK: linalg.generic
+// expected-remark@+1 {{raise-to-act: found 1 act.linear, 1 act.add; 1 ops are left}}
 func.func @products(%a: tensor<4x8xf32>, %b: tensor<8x4xf32>, %c: tensor<4x4xf32>, %i: tensor<4x4xi32>) -> (tensor<4x4xf32>, tensor<4x4xi32>) {
   %zero = arith.constant 0 : i32
   %e = tensor.empty() : tensor<4x4xi32>
   %z = linalg.fill ins(%zero : i32) outs(%e : tensor<4x4xi32>) -> tensor<4x4xi32>
-  // expected-remark@+1 {{is left as it is}}
   %r = linalg.matmul ins(%a, %b : tensor<4x8xf32>, tensor<8x4xf32>) outs(%c : tensor<4x4xf32>) -> tensor<4x4xf32>
   // expected-remark@+1 {{is left as it is}}
   %s = linalg.matmul ins(%i, %i : tensor<4x4xi32>, tensor<4x4xi32>) outs(%z : tensor<4x4xi32>) -> tensor<4x4xi32>

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small models in PyTorch, as their users write them. Each is a loss; `program` has the
-model's result, too. write_torch.py writes their modules, raise-models.py compares."""
+"""Small models in PyTorch, as their users write them, for raise_models.py."""
 import torch
 from torch import nn
 from torch.nn import functional as F
 
 VOCABULARY, WIDTH, HEADS, ROWS, BATCH = 48, 32, 4, 16, 2
+LAYERS = 1  # of models with equal layers
 
 
 def split(x, heads):
@@ -78,7 +78,7 @@ class Llama(LanguageModel):
     def __init__(self):
         super().__init__()
         self.embed = nn.Embedding(VOCABULARY, WIDTH)
-        self.layers = nn.ModuleList(LlamaLayer() for _ in range(2))
+        self.layers = nn.ModuleList(LlamaLayer() for _ in range(LAYERS))
         self.norm = RmsNorm()
         self.head = nn.Linear(WIDTH, VOCABULARY, bias=False)
 
@@ -108,7 +108,7 @@ class Gpt2(LanguageModel):
     def __init__(self):
         super().__init__()
         self.tokens, self.places = nn.Embedding(VOCABULARY, WIDTH), nn.Embedding(ROWS, WIDTH)
-        self.layers = nn.ModuleList(GptLayer() for _ in range(2))
+        self.layers = nn.ModuleList(GptLayer() for _ in range(LAYERS))
         self.norm = nn.LayerNorm(WIDTH)
 
     def forward(self, tokens):
@@ -145,7 +145,7 @@ class Vit(Classifier):
         super().__init__()
         self.patches = nn.Conv2d(3, WIDTH, 8, 8)
         self.cls, self.places = nn.Parameter(torch.randn(1, 1, WIDTH)), nn.Parameter(torch.randn(1, 5, WIDTH))
-        self.layers = nn.ModuleList(VitLayer() for _ in range(2))
+        self.layers = nn.ModuleList(VitLayer() for _ in range(LAYERS))
         self.norm, self.head = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, 10)
 
     def forward(self, images):
@@ -220,19 +220,35 @@ MODELS = {"mlp": Mlp, "llama": Llama, "gpt2": Gpt2, "vit": Vit, "t5": T5, "convn
 
 
 class Program(nn.Module):
-    """The loss of a model as a function of its inputs, labels and parameters."""
-    def __init__(self, name, trains=True):
+    """The model, or its loss, as a function of inputs, labels and parameters."""
+    def __init__(self, name, trains):
         super().__init__()
         torch.manual_seed(0)
-        # Not registered: parameters are arguments.
-        self.hidden = [MODELS[name]()]
+        self.hidden = [MODELS[name]()]  # not registered: parameters are arguments
         self.trains = trains
-        self.parameters_ = [p.detach() for p in self.hidden[0].parameters()]
-        self.arguments = (*self.hidden[0].inputs()[:2 if trains else 1], *self.parameters_)
+        self.names = [name for name, _ in self.model.named_parameters()]
+        self.inputs = self.model.inputs()[:2 if trains else 1]
+        self.parameters_ = [p.detach() for p in self.model.parameters()]
+
+    @property
+    def model(self):
+        return self.hidden[0]
 
     def forward(self, *arguments):
-        [model] = self.hidden
-        inputs, parameters = arguments[:2 if self.trains else 1], arguments[2 if self.trains else 1:]
-        names = [name for name, _ in model.named_parameters()]
-        result = torch.func.functional_call(model, dict(zip(names, parameters)), inputs[:1])
-        return model.loss(result, inputs[1]) if self.trains else result
+        inputs, parameters = arguments[:len(self.inputs)], arguments[len(self.inputs):]
+        result = torch.func.functional_call(self.model, dict(zip(self.names, parameters)), inputs[:1])
+        return self.model.loss(result, inputs[1]) if self.trains else result
+
+    def for_jax(self, i, array):
+        """Parameter i, or its gradient, in the order of jax_models."""
+        linear = {id(m.weight) for m in self.model.modules() if isinstance(m, nn.Linear)}
+        if id(list(self.model.parameters())[i]) in linear:
+            return array.T
+        return array.permute(2, 3, 1, 0) if array.ndim == 4 else array
+
+
+def input_for_jax(array):
+    """Images have their channels last there."""
+    if array.ndim == 4:
+        return array.permute(0, 2, 3, 1)
+    return array.int() if array.dtype == torch.int64 else array

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The models of torch_models.py in JAX, as its users write them: functions of inputs and a
-list of parameters. The parameters are PyTorch's in its order; those of linear layers are
-[in, out] here, and of convolutions [height, width, in, out]. write.py writes their modules."""
+"""The models of torch_models.py in JAX, as its users write them: functions of inputs and
+parameters. The parameters are PyTorch's in its order; those of linear layers are [in, out]
+here, and of convolutions [height, width, in, out]."""
 import jax
 import jax.numpy as jnp
 from jax import lax, nn
