@@ -3,6 +3,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "mlir/IR/Matchers.h"
 #include <cmath>
 
@@ -316,4 +317,27 @@ std::optional<ReductionForm> act::reductionOf(Operation *op) {
                     .convertToDouble())
     return ReductionForm{ReductionForm::Max, generic.getInputs()[0], along};
   return std::nullopt;
+}
+
+Value act::reshapedTensor(OpBuilder &b, Location loc, Value v,
+                          RankedTensorType to) {
+  auto from = typeOf(v);
+  if (from == to)
+    return v;
+  auto step = [&](Value value, RankedTensorType type) -> Value {
+    auto own = typeOf(value);
+    auto groups = getReassociationIndicesForReshape(own, type);
+    if (!groups)
+      return {};
+    return own.getRank() < type.getRank()
+               ? tensor::ExpandShapeOp::create(b, loc, type, value, *groups)
+                     .getResult()
+               : tensor::CollapseShapeOp::create(b, loc, type, value, *groups)
+                     .getResult();
+  };
+  if (Value direct = step(v, to))
+    return direct;
+  return step(step(v, RankedTensorType::get({from.getNumElements()},
+                                            from.getElementType())),
+              to);
 }

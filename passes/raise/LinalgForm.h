@@ -100,6 +100,11 @@ std::optional<Term> baseOfPower(const Term &term, unsigned n);
 /// The tensor that was cast to this wider type, or itself.
 mlir::Value narrowest(mlir::Value tensor);
 
+/// The elements in another shape, by tensor ops: one where dimensions are split
+/// or merged, else two.
+mlir::Value reshapedTensor(mlir::OpBuilder &b, mlir::Location loc,
+                           mlir::Value v, mlir::RankedTensorType to);
+
 /// The number of a constant, as a double.
 std::optional<double> numberOf(mlir::TypedAttr constant);
 /// The number that each element of a tensor has, if `fill` made it.

@@ -282,6 +282,20 @@ static void foldNumbers(linalg::GenericOp op) {
       return replace(element);
 }
 
+/// Elements of tensors of one number.
+static void foldExtracts(func::FuncOp function) {
+  IRRewriter b(function.getContext());
+  function.walk([&](tensor::ExtractOp op) {
+    DenseElementsAttr elements;
+    if (!matchPattern(op.getTensor(), m_Constant(&elements)) ||
+        !elements.isSplat())
+      return;
+    b.setInsertionPoint(op);
+    b.replaceOpWithNewOp<arith::ConstantOp>(
+        op, elements.getSplatValue<TypedAttr>());
+  });
+}
+
 /// A copy is what it copies.
 static void dropCopy(linalg::GenericOp op) {
   auto argument =
@@ -342,6 +356,7 @@ LogicalResult act::bringToOneForm(func::FuncOp function) {
     return failure();
   forEachGeneric(function, orderLoops);
   forEachGeneric(function, foldNumbers);
+  foldExtracts(function);
   forEachGeneric(function, dropCopy);
   eraseUnread(function);
   mergeEqualOps(function);

@@ -24,6 +24,7 @@
 #include "passes/raise/Passes.h"
 #include "passes/raise/SingleOps.h"
 #include "passes/raise/StableHlo.h"
+#include "passes/raise/TorchDialect.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace act {
@@ -71,7 +72,8 @@ struct RaiseToAct : act::impl::RaiseToActPassBase<RaiseToAct> {
     llvm::DenseMap<Operation *, Counts> before;
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       before[function] = actOpsOf(function);
-      if (failed(lowerStableHlo(function)))
+      if (failed(lowerStableHlo(function)) ||
+          failed(lowerTorchDialect(function)))
         return signalPassFailure();
     }
     if (failed(makeForward()))

@@ -8,7 +8,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
+#include "passes/raise/LinalgForm.h"
 #include "passes/raise/StableHloLowering.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -249,27 +249,7 @@ Value Lowering::counted() {
 }
 
 Value Lowering::reshaped() {
-  Value v = op->getOperand(0);
-  auto from = cast<RankedTensorType>(v.getType());
-  if (from == type())
-    return v;
-  // One reshape where dimensions are split or merged, else two.
-  auto step = [&](Value value, RankedTensorType to) -> Value {
-    auto own = cast<RankedTensorType>(value.getType());
-    auto groups = getReassociationIndicesForReshape(own, to);
-    if (!groups)
-      return {};
-    return own.getRank() < to.getRank()
-               ? tensor::ExpandShapeOp::create(b, loc, to, value, *groups)
-                     .getResult()
-               : tensor::CollapseShapeOp::create(b, loc, to, value, *groups)
-                     .getResult();
-  };
-  if (Value direct = step(v, type()))
-    return direct;
-  return step(
-      step(v, RankedTensorType::get({from.getNumElements()}, element())),
-      type());
+  return act::reshapedTensor(b, loc, op->getOperand(0), type());
 }
 
 /// 1 - erf(x)

@@ -35,6 +35,7 @@ EXPECTED = {
     "vit.linalg": (1, 0), "vit.jax.stablehlo": (1, 0), "vit.stablehlo": (1, 3),
     "t5.linalg": (3, 4), "t5.jax.stablehlo": (3, 7),
     "convnet.linalg": (0, 5), "convnet.jax.stablehlo": (0, 5), "convnet.tosa": (0, 14),
+    "llama.torch": (1, 6), "convnet.torch": (0, 5), "windows.linalg": (0, 5), "windows.torch": (0, 5),
 }
 ON_SIMULATOR = ["llama.linalg", "gpt2.jax.stablehlo", "vit.linalg", "t5.jax.stablehlo"]
 CONFIGS = {
@@ -150,14 +151,14 @@ def main():
         found = text.count("act.attention "), left
         error = raised.check(host)
         line = f"{file.name}: {found[0]} attentions, {left} ops left; host {error:.1e}"
-        if file.name in ON_SIMULATOR or (options.full and "convnet" not in file.name):
+        if file.name in ON_SIMULATOR or (options.full and file.name.split(".")[0].removesuffix("-infer") not in ("convnet", "windows")):
             on_simulator = raised.check(simulator, "sm_80")
             line += f", simulator {on_simulator:.1e}"
             error = max(error, on_simulator)
         good = error < 5e-6 and (options.full or found == EXPECTED.get(file.name, found))
         wrong += not good
         print(line if good else f"WRONG {line}; expected {EXPECTED.get(file.name)}", flush=True)
-        if raised.program.trains and file.name in ("llama.linalg", "llama.stablehlo"):
+        if raised.program.trains and file.name in ("llama.linalg", "llama.stablehlo", "llama.torch"):
             compare_with_import(raised, bin, "llama")
     print(f"{len(files) - wrong} passed, {wrong} failed")
     return wrong != 0

@@ -216,7 +216,22 @@ class ConvNet(Classifier):
         return self.head(F.relu(self.two(x)).mean((2, 3)))
 
 
-MODELS = {"mlp": Mlp, "llama": Llama, "gpt2": Gpt2, "vit": Vit, "t5": T5, "convnet": ConvNet}
+class Windows(Classifier):
+    """Windows with holes and overlaps, sizes that strides do not divide, maxima and parts."""
+    def __init__(self):
+        super().__init__()
+        self.one, self.two = nn.Conv2d(3, 8, 3, stride=2, padding=1, dilation=2), nn.Conv2d(8, 6, (2, 3), stride=(1, 2))
+        self.head = nn.Linear(9, 10)
+
+    def forward(self, images):
+        x = F.max_pool2d(torch.tanh(self.one(images)), 3, 2, 1)  # 7 by 7, then 4 by 4
+        x = F.pad(self.two(x), (1, 1, 0, 2), value=0.5)  # 3 by 1, then 5 by 3
+        x = torch.cat((x.amax(2), x[:, 1::2, 4]), 1)  # 6 rows and 3 of 3
+        return self.head(x.transpose(1, 2)).amax(1)
+
+
+MODELS = {"mlp": Mlp, "llama": Llama, "gpt2": Gpt2, "vit": Vit, "t5": T5, "convnet": ConvNet,
+          "windows": Windows}
 
 
 class Program(nn.Module):

@@ -3,7 +3,8 @@
 
   write.py torch-mlir|jax FOLDER [--layers N] [NAME.FORM...]
 
-Of torch-mlir: NAME.linalg, NAME.tosa and NAME.stablehlo. Of JAX: NAME.jax.stablehlo. They
+Of torch-mlir: NAME.linalg, NAME.tosa, NAME.stablehlo and NAME.torch. Of JAX:
+NAME.jax.stablehlo. They
 are losses; NAME-infer is the model alone. Without names, all of them."""
 import argparse
 import pathlib
@@ -14,7 +15,8 @@ import torch
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import torch_models as models  # noqa: E402
 
-FORMS = {"torch-mlir": {"linalg": "linalg-on-tensors", "tosa": "tosa", "stablehlo": "stablehlo"},
+FORMS = {"torch-mlir": {"linalg": "linalg-on-tensors", "tosa": "tosa", "stablehlo": "stablehlo",
+                        "torch": "torch"},
          "jax": {"jax.stablehlo": "stablehlo"}}
 
 
@@ -22,8 +24,8 @@ def by_torch_mlir(program, name, form):
     from torch_mlir import fx
     module = fx.export_and_import(program, *program.inputs, *program.parameters_, func_name="forward",
                                   output_type=FORMS["torch-mlir"][form])
-    # MLIR alone does not have StableHLO, but its generic form.
-    return module.operation.get_asm(print_generic_op_form=form == "stablehlo")
+    # MLIR alone has neither StableHLO nor torch, but their generic form.
+    return module.operation.get_asm(print_generic_op_form=form in ("stablehlo", "torch"))
 
 
 def by_jax(program, name, form):
@@ -47,7 +49,11 @@ def main():
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     models.LAYERS = options.layers
-    every = [f"{name}{infer}.{form}" for name in models.MODELS for infer in ("", "-infer")
+    names = list(models.MODELS)
+    if options.importer == "jax":
+        import jax_models
+        names = list(jax_models.MODELS)
+    every = [f"{name}{infer}.{form}" for name in names for infer in ("", "-infer")
              for form in FORMS[options.importer]]
     for file in options.names or every:
         name, form = file.split(".", 1)
