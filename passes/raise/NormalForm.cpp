@@ -286,9 +286,12 @@ static void foldNumbers(linalg::GenericOp op) {
 static void foldExtracts(func::FuncOp function) {
   IRRewriter b(function.getContext());
   function.walk([&](tensor::ExtractOp op) {
+    Value v = op.getTensor();
+    while (isa_and_present<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(
+        v.getDefiningOp()))
+      v = v.getDefiningOp()->getOperand(0);
     DenseElementsAttr elements;
-    if (!matchPattern(op.getTensor(), m_Constant(&elements)) ||
-        !elements.isSplat())
+    if (!matchPattern(v, m_Constant(&elements)) || !elements.isSplat())
       return;
     b.setInsertionPoint(op);
     b.replaceOpWithNewOp<arith::ConstantOp>(

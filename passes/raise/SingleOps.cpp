@@ -349,9 +349,11 @@ Value padded(tensor::PadOp pad, Maker &make) {
     return {};
   Value v = pad.getSource();
   auto single = RankedTensorType::get({}, typeOf(v).getElementType());
-  for (auto [d, low, high] :
-       llvm::enumerate(pad.getStaticLow(), pad.getStaticHigh())) {
-    if (low < 0 || high < 0) // dynamic, or a crop
+  for (auto [d, below, above] :
+       llvm::enumerate(pad.getMixedLowPad(), pad.getMixedHighPad())) {
+    const int64_t low = getConstantIntValue(below).value_or(-1),
+                  high = getConstantIntValue(above).value_or(-1);
+    if (low < 0 || high < 0) // not known, or a crop
       return {};
     SmallVector<Value> parts;
     SmallVector<int64_t> shape(typeOf(v).getShape());
