@@ -10,6 +10,7 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "passes/CommandLine.h"
 #include "passes/emit/Passes.h"
+#include "passes/raise/Passes.h"
 #include "passes/report/Passes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/SourceMgr.h"
@@ -46,6 +47,25 @@ makeModule(std::shared_ptr<Context> context, actc_module *out,
   return status;
 }
 
+/// Fails at ops of dialects that are not known, but for those that
+/// --raise-to-act replaces.
+static LogicalResult checkDialects(ModuleOp module) {
+  return failure(
+      module
+          .walk([](Operation *op) {
+            if (op->isRegistered() ||
+                isRaisedDialect(op->getName().getDialectNamespace()))
+              return WalkResult::advance();
+            op->emitError("'")
+                << op->getName()
+                << "' is of no known dialect; beside MLIR's own, act's are "
+                   "known, and those that --raise-to-act reads in generic form: "
+                   "stablehlo, chlo and torch";
+            return WalkResult::interrupt();
+          })
+          .wasInterrupted());
+}
+
 actc_status actc_module_parse(actc_context handle, const char *name,
                               const void *bytes, size_t size,
                               actc_module *out) {
@@ -62,7 +82,11 @@ actc_status actc_module_parse(actc_context handle, const char *name,
         return checked.error();
       llvm::SourceMgr sources;
       sources.AddNewSourceBuffer(std::move(*checked), llvm::SMLoc());
-      return parseSourceFile<ModuleOp>(sources, ParserConfig(&context->mlir));
+      auto module =
+          parseSourceFile<ModuleOp>(sources, ParserConfig(&context->mlir));
+      if (module && failed(checkDialects(*module)))
+        module = nullptr;
+      return module;
     });
   });
 }

@@ -108,6 +108,8 @@ ACTC_API actc_status actc_context_set_diagnostics(
 
 /* A module of the dialects act, tile and all of MLIR's own: text, or MLIR's
  * bytecode, which is read in a child process first, as it can crash its reader.
+ * Ops of stablehlo, chlo and torch are accepted in generic form, for
+ * --raise-to-act; other unknown ones are an error.
  * `name` stands in diagnostics. The bytes are not used after the call. */
 ACTC_API actc_status actc_module_parse(actc_context context, const char *name,
                                        const void *bytes, size_t size,

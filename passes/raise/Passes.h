@@ -12,5 +12,10 @@ namespace act {
 #include "passes/raise/Passes.h.inc"
 #define GEN_PASS_REGISTRATION
 #include "passes/raise/Passes.h.inc"
+
+/// Whether --raise-to-act replaces ops of this dialect, which MLIR does not have.
+inline bool isRaisedDialect(llvm::StringRef name) {
+  return name == "stablehlo" || name == "chlo" || name == "torch";
+}
 } // namespace act
 #endif

@@ -10,6 +10,8 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/raise/LinalgForm.h"
 #include "passes/raise/StableHloLowering.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
@@ -35,6 +37,13 @@ std::optional<SmallVector<int64_t>> act::stablehlo::integersOf(Operation *op,
     return all;
   }
   return std::nullopt;
+}
+
+bool act::stablehlo::areDimensions(ArrayRef<int64_t> numbers, int64_t rank) {
+  llvm::SmallDenseSet<int64_t> seen;
+  return llvm::all_of(numbers, [&](int64_t d) {
+    return d >= 0 && d < rank && seen.insert(d).second;
+  });
 }
 
 SmallVector<int64_t> act::stablehlo::integersIn(StringRef text,
@@ -63,8 +72,12 @@ Value Lowering::constant() {
 Value Lowering::broadcast() {
   auto dims = integersOf(op, "broadcast_dimensions");
   auto from = cast<RankedTensorType>(op->getOperand(0).getType());
-  if (!dims || int64_t(dims->size()) != from.getRank())
+  if (!dims || int64_t(dims->size()) != from.getRank() ||
+      !areDimensions(*dims, rank()))
     return {};
+  for (auto [size, d] : llvm::zip(from.getShape(), *dims))
+    if (size != 1 && size != type().getDimSize(d))
+      return {};
   SmallVector<AffineExpr> exprs;
   for (auto [size, d] : llvm::zip(from.getShape(), *dims))
     exprs.push_back(size == type().getDimSize(d) ? b.getAffineDimExpr(d)
@@ -76,8 +89,13 @@ Value Lowering::broadcast() {
 
 Value Lowering::transposed() {
   auto permutation = integersOf(op, "permutation");
-  if (!permutation)
+  auto from = cast<RankedTensorType>(op->getOperand(0).getType());
+  if (!permutation || int64_t(permutation->size()) != rank() ||
+      from.getRank() != rank() || !areDimensions(*permutation, rank()))
     return {};
+  for (auto [size, d] : llvm::zip(type().getShape(), *permutation))
+    if (size != from.getDimSize(d))
+      return {};
   return linalg::TransposeOp::create(b, loc, op->getOperand(0), empty(type()),
                                      *permutation)
       ->getResult(0);
@@ -102,6 +120,12 @@ Value Lowering::product() {
   if (batch[0].size() != batch[1].size() ||
       summed[0].size() != summed[1].size())
     return {};
+  for (int side : {0, 1}) {
+    SmallVector<int64_t> all(batch[side]);
+    llvm::append_range(all, summed[side]);
+    if (!areDimensions(all, sides[side].size()))
+      return {};
+  }
   auto next = [&](utils::IteratorType kind) {
     kinds.push_back(kind);
     return b.getAffineDimExpr(dims++);
@@ -220,7 +244,10 @@ Value Lowering::compared() {
 Value Lowering::sliced() {
   auto starts = integersOf(op, "start_indices"),
        strides = integersOf(op, "strides");
-  if (!starts || !strides)
+  const size_t dims = rank();
+  if (!starts || !strides || starts->size() != dims ||
+      strides->size() != dims ||
+      cast<RankedTensorType>(op->getOperand(0).getType()).getRank() != rank())
     return {};
   auto attributes = [&](ArrayRef<int64_t> numbers) {
     SmallVector<OpFoldResult> all;
@@ -235,7 +262,7 @@ Value Lowering::sliced() {
 
 Value Lowering::counted() {
   auto along = dyn_cast_or_null<IntegerAttr>(attributeOf(op, "iota_dimension"));
-  if (!along)
+  if (!along || along.getInt() < 0 || along.getInt() >= rank())
     return {};
   return map({}, {}, [&](OpBuilder &inner, ValueRange) -> Value {
     const bool isFloat = isa<FloatType>(element());
@@ -341,7 +368,8 @@ Value Lowering::logistic() {
 
 Value Lowering::concatenated() {
   auto along = dyn_cast_or_null<IntegerAttr>(attributeOf(op, "dimension"));
-  return along ? tensor::ConcatOp::create(b, loc, type(), along.getInt(),
+  return along && along.getInt() >= 0 && along.getInt() < rank()
+             ? tensor::ConcatOp::create(b, loc, type(), along.getInt(),
                                           op->getOperands())
                      .getResult()
                : Value();
@@ -414,6 +442,7 @@ const llvm::StringMap<Value (Lowering::*)()> &Lowering::table() {
 Value Lowering::run() {
   auto found = table().find(name);
   if (found == table().end() || op->getNumResults() != 1 ||
+      op->getNumRegions() > 1 ||
       !llvm::all_of(op->getResultTypes(), isKnown) ||
       !llvm::all_of(op->getOperandTypes(), isKnown))
     return {};
@@ -430,10 +459,17 @@ LogicalResult act::lowerStableHlo(func::FuncOp function) {
     return WalkResult::skip(); // a reduction's body belongs to it
   });
   for (Operation *op : ops) {
+    Operation *before = op->getPrevNode();
     Value v = Lowering(op).run();
-    if (!v)
+    if (!v || v.getType() != op->getResult(0).getType())
       return op->emitError()
              << "'" << op->getName() << "' is not known, or not in this form";
+    // Numbers that do not fit are found by what they make.
+    for (Operation *made = before ? before->getNextNode()
+                                  : &op->getBlock()->front();
+         made != op; made = made->getNextNode())
+      if (failed(verify(made)))
+        return failure();
     op->getResult(0).replaceAllUsesWith(v);
     op->erase();
   }

@@ -15,6 +15,8 @@ namespace act::stablehlo {
 mlir::Attribute attributeOf(mlir::Operation *op, llvm::StringRef name);
 std::optional<llvm::SmallVector<int64_t>> integersOf(mlir::Operation *op,
                                                      llvm::StringRef name);
+/// Whether these are different dimensions of a tensor.
+bool areDimensions(llvm::ArrayRef<int64_t> numbers, int64_t rank);
 /// The integers behind `name = ` in an opaque attribute's text; none where it
 /// is not named, as empty lists are not printed.
 llvm::SmallVector<int64_t> integersIn(llvm::StringRef text,

@@ -44,6 +44,8 @@ Lowering::Combiner Lowering::combiner() {
 }
 
 Value Lowering::scalarOf(Value tensor) {
+  if (cast<RankedTensorType>(tensor.getType()).getRank() != 0)
+    return {};
   DenseElementsAttr constant;
   if (matchPattern(tensor, m_Constant(&constant)) && constant.isSplat())
     return arith::ConstantOp::create(b, loc,
@@ -54,12 +56,20 @@ Value Lowering::scalarOf(Value tensor) {
 Value Lowering::reduced() {
   auto along = integersOf(op, "dimensions");
   Combiner combine = combiner();
-  if (!along || !combine)
+  auto from = op->getNumOperands() ? cast<RankedTensorType>(
+                                         op->getOperand(0).getType())
+                                   : RankedTensorType();
+  if (!along || !combine || !areDimensions(*along, from.getRank()) ||
+      from.getRank() - int64_t(along->size()) != rank() ||
+      from.getElementType() != element())
     return {};
-  Value init =
-      linalg::FillOp::create(b, loc, ValueRange(scalarOf(op->getOperand(1))),
-                             ValueRange(empty(type())))
-          .getResult(0);
+  Value start = scalarOf(op->getOperand(1));
+  if (!start || start.getType() != element())
+    return {};
+  Value init = linalg::FillOp::create(b, loc, ValueRange(start),
+                                      ValueRange(empty(type())))
+                   .getResult(0);
+  llvm::sort(*along);
   return linalg::ReduceOp::create(
              b, loc, ValueRange(op->getOperand(0)), ValueRange(init), *along,
              [&](OpBuilder &inner, Location at, ValueRange v) {
@@ -72,6 +82,8 @@ Value Lowering::reduced() {
 Value Lowering::paddedBy(Value v, ArrayRef<int64_t> low, ArrayRef<int64_t> high,
                          Value number) {
   auto from = cast<RankedTensorType>(v.getType());
+  if (size_t(from.getRank()) != low.size())
+    return {};
   SmallVector<int64_t> shape(from.getShape());
   SmallVector<OpFoldResult> below, above;
   bool isPadded = false;
@@ -96,9 +108,13 @@ Value Lowering::padded() {
   if (!low || !high || !inside || low->size() != high->size() ||
       int64_t(low->size()) != rank() || llvm::any_of(*low, isNegative) ||
       llvm::any_of(*high, isNegative) ||
-      llvm::any_of(*inside, [](int64_t n) { return n != 0; }))
+      llvm::any_of(*inside, [](int64_t n) { return n != 0; }) ||
+      op->getNumOperands() != 2)
     return {};
-  return paddedBy(op->getOperand(0), *low, *high, scalarOf(op->getOperand(1)));
+  Value number = scalarOf(op->getOperand(1));
+  return number && number.getType() == element()
+             ? paddedBy(op->getOperand(0), *low, *high, number)
+             : Value();
 }
 
 /// The lists of `[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]`.
@@ -119,6 +135,21 @@ static SmallVector<SmallVector<StringRef>> dimensionLists(StringRef text) {
 static bool allAre(const std::optional<SmallVector<int64_t>> &numbers,
                    int64_t n) {
   return !numbers || llvm::all_of(*numbers, [&](int64_t i) { return i == n; });
+}
+
+/// Numbers of this count, each at least `least`, and not so large that their
+/// products overflow.
+static bool areSizes(ArrayRef<int64_t> numbers, int64_t count, int64_t least) {
+  return int64_t(numbers.size()) == count &&
+         llvm::all_of(numbers, [&](int64_t n) {
+           return n >= least && n < int64_t(1) << 24;
+         });
+}
+
+static bool haveRank(ValueRange tensors, int64_t rank) {
+  return llvm::all_of(tensors, [&](Value v) {
+    return cast<RankedTensorType>(v.getType()).getRank() == rank;
+  });
 }
 
 static bool isReversed(Attribute reversal) {
@@ -150,7 +181,8 @@ Value Lowering::convolved() {
     dilation = SmallVector<int64_t>(spatial, 1);
   if (!padding)
     padding = SmallVector<int64_t>(2 * spatial, 0);
-  if (llvm::any_of(*padding, [](int64_t n) { return n < 0; }))
+  if (!areSizes(*padding, 2 * spatial, 0) || !areSizes(*strides, spatial, 1) ||
+      !areSizes(*dilation, spatial, 1) || !haveRank(op->getOperands(), rank()))
     return {};
   // The result's dimensions, the summed feature, and the window's.
   unsigned next = rank();
@@ -168,7 +200,8 @@ Value Lowering::convolved() {
       left.push_back(out["b"]);
     } else if (name == "f") {
       left.push_back(b.getAffineDimExpr(feature));
-    } else if (!name.getAsInteger(10, k) && k < spatial) {
+    } else if (!name.getAsInteger(10, k) && k >= 0 && k < spatial &&
+               out[name]) {
       left.push_back(out[name] * (*strides)[k] +
                      b.getAffineDimExpr(next + k) * (*dilation)[k]);
       low[d] = (*padding)[2 * k];
@@ -183,7 +216,7 @@ Value Lowering::convolved() {
       right.push_back(out["f"]);
     else if (name == "i")
       right.push_back(b.getAffineDimExpr(feature));
-    else if (!name.getAsInteger(10, k) && k < spatial)
+    else if (!name.getAsInteger(10, k) && k >= 0 && k < spatial)
       right.push_back(b.getAffineDimExpr(next + k));
     else
       return {};
@@ -198,6 +231,9 @@ Value Lowering::convolved() {
     maps.push_back(AffineMap::get(kinds.size(), 0, exprs, op->getContext()));
   }
   Value zero = number(element(), 0);
+  for (Value v : op->getOperands())
+    if (cast<RankedTensorType>(v.getType()).getElementType() != element())
+      return {};
   Value input = paddedBy(op->getOperand(0), low, high, zero);
   Value init = linalg::FillOp::create(b, loc, ValueRange(zero),
                                       ValueRange(empty(type())))
@@ -220,7 +256,7 @@ Value Lowering::windowReduced() {
        padding = integersOf(op, "padding"),
        dilation = integersOf(op, "window_dilations");
   Combiner combine = combiner();
-  if (!sizes || !combine || int64_t(sizes->size()) != rank() ||
+  if (!sizes || !combine ||
       !allAre(integersOf(op, "base_dilations"), 1))
     return {};
   if (!strides)
@@ -229,7 +265,9 @@ Value Lowering::windowReduced() {
     dilation = SmallVector<int64_t>(rank(), 1);
   if (!padding)
     padding = SmallVector<int64_t>(2 * rank(), 0);
-  if (llvm::any_of(*padding, [](int64_t n) { return n < 0; }))
+  if (!areSizes(*padding, 2 * rank(), 0) || !areSizes(*strides, rank(), 1) ||
+      !areSizes(*dilation, rank(), 1) || !areSizes(*sizes, rank(), 1) ||
+      !haveRank(op->getOperand(0), rank()))
     return {};
   SmallVector<int64_t> low, high, window;
   SmallVector<AffineExpr> in, along;
@@ -248,6 +286,10 @@ Value Lowering::windowReduced() {
   kinds.resize(rank() + window.size(), utils::IteratorType::reduction);
   const unsigned loops = kinds.size();
   Value start = scalarOf(op->getOperand(1));
+  if (!start || start.getType() != element() ||
+      cast<RankedTensorType>(op->getOperand(0).getType()).getElementType() !=
+          element())
+    return {};
   Value init = linalg::FillOp::create(b, loc, ValueRange(start),
                                       ValueRange(empty(type())))
                    .getResult(0);
@@ -290,6 +332,14 @@ Value Lowering::gathered() {
   (void)text.split("index_vector_dim = ")
       .second.take_while(llvm::isDigit)
       .getAsInteger(10, vectorDim);
+  if (vectorDim < 0 || !areDimensions(offsets, rank()) ||
+      !areDimensions(collapsed, table.getRank()) ||
+      !areDimensions(mapped, table.getRank()) ||
+      !areDimensions(batches, table.getRank()) ||
+      !areDimensions(startBatches, starts.getRank()) ||
+      llvm::is_contained(startBatches, vectorDim) ||
+      table.getElementType() != element())
+    return {};
   const bool hasVector = vectorDim < starts.getRank();
   if (int64_t(sizes->size()) != table.getRank() ||
       !isa<IntegerType>(starts.getElementType()) ||

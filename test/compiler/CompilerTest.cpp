@@ -167,6 +167,29 @@ TEST_F(Compiler, BytecodeIsTheSameModule) {
     EXPECT_EQ(actc_module_release(m), ACTC_SUCCESS);
 }
 
+TEST_F(Compiler, RaisesDialectsThatMlirDoesNotHave) {
+  actc_module module =
+      parse("func.func @forward(%x: !torch.vtensor<[4],f32>) -> "
+            "!torch.vtensor<[4],f32> {\n"
+            "  %0 = \"torch.aten.tanh\"(%x) : (!torch.vtensor<[4],f32>) -> "
+            "!torch.vtensor<[4],f32>\n"
+            "  return %0 : !torch.vtensor<[4],f32>\n}\n");
+  actc_module again = parse(print(module, ACTC_BYTECODE));
+  for (actc_module m : {module, again}) {
+    ASSERT_EQ(run(m, {"--raise-to-act"}), ACTC_SUCCESS) << actc_last_error();
+    EXPECT_NE(print(m).find("act.tanh %arg0 : tensor<4xf32>"),
+              std::string::npos);
+    EXPECT_EQ(actc_module_release(m), ACTC_SUCCESS);
+  }
+  const std::string other = "\"other.op\"() : () -> ()";
+  EXPECT_EQ(
+      actc_module_parse(context, "o.mlir", other.data(), other.size(), &module),
+      ACTC_FAILED);
+  EXPECT_NE(std::string(actc_last_error()).find("'other.op' is of no known"),
+            std::string::npos)
+      << actc_last_error();
+}
+
 struct Heard {
   std::vector<std::string> all;
   static void tell(const actc_diagnostic *d, void *user) {

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Damages a dialect's tests and feeds them to act-opt.
 
-    mlir-text.py ACT_OPT [--dialect act|tile] [--seconds N] [--seed N]
+    mlir-text.py ACT_OPT [--dialect act|tile|raise] [--seconds N] [--seed N]
                  [--flags "--canonicalize"] [--bytecode]
 
 Every input ends in exit 0 or 1: a signal, an abort or a hang is a bug, and the
 input that shows it is printed. Inputs are the files of test/dialects/act (or
 tile), as written and in the generic form, in which attributes can be absent or
-wrong.
+wrong. With --dialect raise they are what others' importers write, for --raise-to-act.
 With --bytecode their bytecode is damaged instead, byte by byte.
 """
 import argparse
@@ -53,6 +53,12 @@ TILE_ATTRIBUTES = ["neg_inf", "nan", "#tile<combine add>", "#tile<axis z>",
 def chunks(act_opt, tests):
     """One program each: a function with the declarations that it stands on."""
     found = []
+    if tests.name == "raise":
+        models = sorted((tests.parents[1] / "python/raise/models").iterdir())
+        written = sorted(p for p in (tests / "Inputs").iterdir() if p.suffix != ".py")
+        # Not linalg and tosa: their parsers are upstream's.
+        return [p.read_text() for p in written + models
+                if p.suffix in (".stablehlo", ".torch") and p.stat().st_size < 12000]
     for path in sorted(tests.glob("*.mlir")):
         text = path.read_text()
         if path.stem.endswith("-invalid"):
@@ -174,15 +180,16 @@ def culprit(act_opt, flags, programs):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("act_opt")
-    parser.add_argument("--dialect", choices=["act", "tile"], default="act")
+    parser.add_argument("--dialect", choices=["act", "tile", "raise"], default="act")
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--flags", default="--canonicalize")
+    parser.add_argument("--flags")
     parser.add_argument("--bytecode", action="store_true")
     arguments = parser.parse_args()
-    flags = arguments.flags.split()
+    raises = arguments.dialect == "raise"
+    flags = (arguments.flags or ("--allow-unregistered-dialect --raise-to-act" if raises else "--canonicalize")).split()
     rng = random.Random(arguments.seed)
-    tests = TESTS / arguments.dialect
+    tests = TESTS.parent / "passes/raise" if raises else TESTS / arguments.dialect
     if arguments.dialect == "tile":
         TYPES.extend(TILE_TYPES)
         ATTRIBUTES.extend(TILE_ATTRIBUTES)

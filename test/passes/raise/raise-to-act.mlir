@@ -72,3 +72,54 @@ func.func @gelu(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   } -> tensor<4x8xf32>
   return %0 : tensor<4x8xf32>
 }
+
+// -----
+
+// A query sees itself and two keys before it; places are counted by indices and lists.
+// CHECK-LABEL: @window
+// CHECK: act.causal_mask window(3) : tensor<8x8xi1>
+// CHECK-NOT: linalg.generic
+// CHECK: act.select
+// expected-remark@+1 {{0 ops are left}}
+func.func @window(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %places = arith.constant dense<[0, 1, 2, 3, 4, 5, 6, 7]> : tensor<8xi32>
+  %low = arith.constant -1.0e9 : f32
+  %b = tensor.empty() : tensor<8x8xi1>
+  %e = tensor.empty() : tensor<8x8xf32>
+  %causal = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%places : tensor<8xi32>) outs(%b : tensor<8x8xi1>) {
+  ^bb0(%j: i32, %o: i1):
+    %n = linalg.index 0 : index
+    %i = arith.index_cast %n : index to i32
+    %near = arith.subi %i, %j : i32
+    %three = arith.constant 3 : i32
+    %0 = arith.cmpi sge, %i, %j : i32
+    %1 = arith.cmpi slt, %near, %three : i32
+    %2 = arith.andi %0, %1 : i1
+    linalg.yield %2 : i1
+  } -> tensor<8x8xi1>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%causal, %x : tensor<8x8xi1>, tensor<8x8xf32>) outs(%e : tensor<8x8xf32>) {
+  ^bb0(%c: i1, %a: f32, %o: f32):
+    %s = arith.select %c, %a, %low : f32
+    linalg.yield %s : f32
+  } -> tensor<8x8xf32>
+  return %r : tensor<8x8xf32>
+}
+
+// -----
+
+// Every second row but the first one, behind a row of zeros.
+// CHECK-LABEL: @parts
+// CHECK: act.reshape %arg0 : tensor<2x6x4xf32> -> tensor<2x3x8xf32>
+// CHECK: %[[P:.*]]:2 = act.split
+// CHECK: act.concat
+// CHECK-NOT: tensor.
+// expected-remark@+1 {{0 ops are left}}
+func.func @parts(%x: tensor<2x6x4xf32>) -> tensor<2x4x4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %s = tensor.extract_slice %x[0, 1, 0] [2, 3, 4] [1, 2, 1] : tensor<2x6x4xf32> to tensor<2x3x4xf32>
+  %p = tensor.pad %s low[0, 1, 0] high[0, 0, 0] {
+  ^bb0(%i: index, %j: index, %k: index):
+    tensor.yield %zero : f32
+  } : tensor<2x3x4xf32> to tensor<2x4x4xf32>
+  return %p : tensor<2x4x4xf32>
+}

@@ -194,6 +194,13 @@ def kernels():
 def bad_input():
     refuses("text that is no module", act.CompileError, "error",
             lambda: act.Module.parse("func.func @f("))
+    refuses("an op of no known dialect", act.CompileError, "other.op",
+            lambda: act.Module.parse('"other.op"() : () -> ()'))
+    refuses("a torch op that is not known", act.CompileError, "torch.aten.cholesky",
+            lambda: act.Module.parse("""func.func @forward(%x: !torch.vtensor<[4,4],f32>) -> !torch.vtensor<[4,4],f32> {
+              %0 = "torch.aten.cholesky"(%x) : (!torch.vtensor<[4,4],f32>) -> !torch.vtensor<[4,4],f32>
+              return %0 : !torch.vtensor<[4,4],f32>
+            }""").run(raise_to_act=True))
     refuses("bytes that are no bytecode", act.CompileError, "",
             lambda: act.Module.parse(b"ML\xefR\x01\x02\x03garbage"))
     refuses("a config without a type", act.CompileError, "model_type",
