@@ -173,7 +173,7 @@ std::string totals(const MemoryReport &r) {
   }
   add("parameters", r.parametersBytes, "");
   add("parameter gradients", r.gradientsBytes, "");
-  if (r.view == "act")
+  if (r.view == "act" || r.optimizerBytes)
     add("optimizer state", r.optimizerBytes, "");
   add("inputs", r.inputsBytes, "");
   if (r.view == "act")

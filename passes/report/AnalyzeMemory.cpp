@@ -50,6 +50,8 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
     }
     if (failed(checkOptionsOfViews()))
       return signalPassFailure();
+    if (!log.empty())
+      return describeLog();
     OwningOpRef<ModuleOp> copy(getOperation().clone());
     if (failed(
             bindLetters(*copy, sizes(),
@@ -118,6 +120,26 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
     write(*report);
   }
 
+  void describeLog() {
+    Location loc = getOperation()->getLoc();
+    if (format == "formula" || format == "svg" || !whatIf.empty() ||
+        attention.hasValue() || checkpoint.hasValue()) {
+      emitError(loc) << "a log is of one step: expected format text, json or "
+                        "html, and neither what-if nor attention nor checkpoint";
+      return signalPassFailure();
+    }
+    auto choice =
+        chooseAllocator({allocator, allocatorConf, deviceMemory,
+                         cublasWorkspace, cublasLtWorkspace},
+                        view);
+    if (!choice) {
+      emitError(loc) << choice.error().str();
+      return signalPassFailure();
+    }
+    auto report = describeTorchLog(loc, log, *choice);
+    return failed(report) ? signalPassFailure() : write(*report);
+  }
+
   // PyTorch treats a batch of 1 specially in its memory layout, so a formula
   // with an open batch uses 2.
   std::string sizes() {
@@ -137,6 +159,7 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
       StringRef name, of;
     } options[] = {{attention.hasValue(), "attention", "torch"},
                    {checkpoint.hasValue(), "checkpoint", "torch"},
+                   {log.hasValue(), "log", "torch"},
                    {selection.hasValue(), "selection", "paper"},
                    {isGpu(), "target", "act"}};
     for (auto [said, name, of] : options)

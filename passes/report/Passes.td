@@ -82,6 +82,9 @@ def AnalyzeMemoryPass : Pass<"memory-report", "::mlir::ModuleOp"> {
     Option<"attention", "attention", "std::string", "\"sdpa\"",
            "view torch: sdpa, the kernel that scaled_dot_product_attention chooses for the type, heads and mask; eager, "
            "sdpa-math, sdpa-flash, sdpa-efficient or flash_attention_2 (counted as sdpa-flash)">,
+    Option<"log", "log", "std::string", "\"\"",
+           "view torch: a step of any PyTorch module, in a file that act.torch_memory of the Python package wrote; the "
+           "module itself is not read">,
     Option<"checkpoint", "checkpoint", "std::string", "\"nonreentrant\"",
            "view torch: nonreentrant or reentrant, where the policy places checkpoints">,
     Option<"dims", "dims", "std::string", "\"\"", "sizes of letters that are dynamic in the module: b=1,s=4096">,

@@ -36,5 +36,11 @@ describeTorch(mlir::ModuleOp module, llvm::StringRef attention,
               llvm::StringRef checkpoint,
               const std::optional<AllocatorChoice> &allocator, bool formulas);
 
+/// The report of a log that act.torch_memory of the Python package wrote
+/// (act/Eager/StepLog.h), of any module.
+mlir::FailureOr<report::MemoryReport>
+describeTorchLog(mlir::Location loc, llvm::StringRef path,
+                 const std::optional<AllocatorChoice> &allocator);
+
 } // namespace act
 #endif

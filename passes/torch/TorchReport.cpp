@@ -4,6 +4,8 @@
 // file only places them on a timeline and names what is assumed.
 #include "act/Eager/AllocatorTrace.h"
 #include "act/Eager/Formulas.h"
+#include "act/Eager/StepLog.h"
+#include "act/File/MappedFile.h"
 #include "dialects/act/AttrNames.h"
 #include "dialects/act/Types.h"
 #include "passes/torch/TorchModel.h"
@@ -222,6 +224,111 @@ describeTorch(ModuleOp module, StringRef attention, StringRef checkpoint,
   if (auto status = report::check(report); !status)
     return emitError(module.getLoc())
            << "the memory report contradicts itself: " << status.error().str();
+  return report;
+}
+
+/// One point per operator that allocates, as above; the optimizer is the update.
+static report::MemoryReport describeSteps(const eager::StepLog &log,
+                                          std::map<int64_t, int64_t> &points) {
+  report::MemoryReport out;
+  out.view = "torch";
+  out.model = log.model;
+  out.function = "step";
+  out.parametersBytes = log.parameterBytes + log.bufferBytes;
+  out.gradientsBytes = log.gradientBytes;
+  out.optimizerBytes = log.optimizerBytes;
+  out.inputsBytes = log.inputBytes;
+  out.retainedBytes = log.retainedBytes;
+  out.totalPeakBytes = log.totalPeakBytes;
+  out.resident = log.residents;
+  for (size_t i : log.saved) {
+    report::SavedValue value;
+    value.name = log.storages[i].op;
+    value.bytes = log.storages[i].bytes;
+    out.saved.push_back(std::move(value));
+  }
+  auto counts = [](const eager::StepLog::Storage &s) {
+    return !s.apart && s.bytes && s.died > s.born;
+  };
+  for (const auto &s : log.storages)
+    if (counts(s))
+      points[s.born];
+  int64_t count = 0;
+  for (auto &[moment, point] : points)
+    point = count++;
+  out.timeline.resize(count);
+  std::vector<int64_t> change(count + 1);
+  for (const auto &s : log.storages) {
+    if (!counts(s))
+      continue;
+    const bool forward = s.phase == eager::StepLog::Phase::Forward;
+    report::Buffer buffer;
+    buffer.name = s.op;
+    buffer.bytes = s.bytes;
+    buffer.first = points.at(s.born);
+    auto after = points.lower_bound(s.died);
+    buffer.last = after == points.end() ? count : after->second;
+    buffer.category =
+        forward && s.died > log.backward ? report::Category::Saved
+        : s.phase == eager::StepLog::Phase::Backward
+            ? report::Category::Gradient
+            : report::Category::Temporary;
+    report::TimelinePoint &point = out.timeline[buffer.first];
+    point.op = s.op;
+    point.phase = forward ? report::Phase::Forward
+                  : s.phase == eager::StepLog::Phase::Backward
+                      ? report::Phase::Backward
+                      : report::Phase::Update;
+    change[buffer.first] += s.bytes;
+    change[buffer.last] -= s.bytes;
+    out.buffers.push_back(std::move(buffer));
+  }
+  int64_t live = 0;
+  for (int64_t c : change)
+    out.peakBytes = std::max(out.peakBytes, live += c);
+  out.notes.push_back("PyTorch eager, by a log of act.torch_memory, attention " +
+                      log.attention);
+  out.notes.push_back(
+      "parameters with buffers; the total peak is that of the whole step, with "
+      "gradients as they are made; the peak of activations includes what the "
+      "optimizer makes for itself");
+  llvm::append_range(out.notes, log.notes);
+  return out;
+}
+
+FailureOr<report::MemoryReport>
+describeTorchLog(Location loc, StringRef path,
+                 const std::optional<AllocatorChoice> &allocator) {
+  auto file = file::MappedFile::open(path.str());
+  if (!file)
+    return emitError(loc) << "view torch: " << file.error().str();
+  auto log = eager::readStepLog(file->text());
+  if (!log)
+    return emitError(loc) << "view torch: " << path << ": "
+                          << log.error().str();
+  std::map<int64_t, int64_t> points;
+  report::MemoryReport report = describeSteps(*log, points);
+  if (allocator) {
+    PlacedTrace placed;
+    std::vector<int64_t> moments;
+    placed.trace = eager::allocatorTrace(*log, moments);
+    for (int64_t moment : moments) {
+      auto after = points.upper_bound(moment);
+      placed.points.push_back(moment < 0                ? -1
+                              : after == points.begin() ? 0
+                                                        : std::prev(after)->second);
+    }
+    replayAllocator(report, placed, *allocator);
+    report.notes.push_back(
+        "the allocator sees a model moved to the card, the optimizer's states, "
+        "inputs and one step; of what kernels borrow only the workspaces of "
+        "products");
+  }
+  if (auto status = report::complete(report); !status)
+    return emitError(loc) << status.error().str();
+  if (auto status = report::check(report); !status)
+    return emitError(loc) << "the memory report contradicts itself: "
+                          << status.error().str();
   return report;
 }
 

@@ -28,8 +28,31 @@ def from_torch(module, args=(), kwargs=None, **options):
 def torch_memory(loss, model, **options):
     """What PyTorch on a card takes for a step of a module: see act._torch.memory."""
     from ._torch import memory
+    return _refusing(memory.torch_memory, loss, model, **options)
+
+
+def torch_formula(step, sizes, **options):
+    """torch_memory's retained bytes as a formula: see act._torch.sizes."""
+    from ._torch import sizes as many
+    return _refusing(many.torch_formula, step, sizes, **options)
+
+
+def torch_fits(step, name, card, **options):
+    """The largest size whose step fits on a card in PyTorch: see act._torch.sizes."""
+    from ._torch import sizes as many
+    return _refusing(many.torch_fits, step, name, card, **options)
+
+
+def quantize_4bit(model, **options):
+    """A model with bitsandbytes' 4-bit layers, for torch_memory: see act._torch.memory."""
+    from ._torch import memory
+    return memory.quantize_4bit(model, **options)
+
+
+def _refusing(call, *args, **kwargs):
+    from ._torch import memory
     try:
-        return memory.torch_memory(loss, model, **options)
+        return call(*args, **kwargs)
     except memory.Refused as error:
         raise Error("PyTorch has no such kernel: %s" % error) from error
 
@@ -37,5 +60,5 @@ def torch_memory(loss, model, **options):
 __all__ = [
     "Buffer", "CompileError", "Device", "DeviceError", "Diagnostic", "Entity", "Error",
     "Finding", "Kernel", "Module", "Report", "Step", "from_torch", "import_config",
-    "tile", "torch_memory",
+    "quantize_4bit", "tile", "torch_fits", "torch_formula", "torch_memory",
 ]
