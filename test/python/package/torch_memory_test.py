@@ -2,6 +2,7 @@
 """torch_memory_test.py BUILD: act.torch_memory is what act's view torch says of the types
 that both know, to the byte; what PyTorch's allocator on the CPU says of optimizers; and
 it runs through other models and checkpointing."""
+import math
 import pathlib
 import random
 import sys
@@ -33,21 +34,27 @@ def check(what, ok):
 def five_types(count):
     rng, agree, refused = random.Random(5), 0, 0
     while agree + refused < count:
-        fields, batch, seq, attention, policy, _, _ = torch_view_test.draw(rng)
-        if policy:
-            continue
+        fields, batch, seq, attention, policy, segments, kind = torch_view_test.draw(rng)
         config = T.AutoConfig.for_model(**fields)
         config._attn_implementation = "eager" if attention == "eager" else "sdpa"
         model, tokens, labels = torch_view.build(
             config, getattr(torch, fields["torch_dtype"]), batch, seq)
+        try:
+            if segments:
+                torch_view.place_checkpoints(model, segments, kind, attention == "eager" or seq >= (
+                    getattr(config, "sliding_window", None) or math.inf))
+        except torch_view.Refused:
+            continue  # runs of layers that no checkpoint can hold
         cache = torch_view.NO_CACHE.get(fields["model_type"], {})
 
         def loss(m):
             return m(input_ids=tokens, labels=labels, **cache).loss
 
         try:
-            mine = act.import_config(fields, batch=batch, seq=seq).report(
-                view="torch", attention=attention)
+            module = act.import_config(fields, batch=batch, seq=seq)
+            if policy:
+                module.run(remat=policy)
+            mine = module.report(view="torch", attention=attention, checkpoint=kind)
         except act.CompileError:
             mine = None
         try:
@@ -63,9 +70,10 @@ def five_types(count):
                  or mine["parameters_bytes"] == theirs.parameter_bytes
                  and mine["gradients_bytes"] == theirs.gradient_bytes)
         if not same:
-            check(f"{fields} {batch} {seq} {attention}: {theirs!r}, act {mine!r}", False)
+            check(f"{fields} {batch} {seq} {attention} {policy} {kind}: {theirs!r}, "
+                  f"act {mine['retained_bytes']}, {mine['peak_bytes']}", False)
         agree += same
-    check(f"{agree} models as view torch says, {refused} refused by both",
+    check(f"{agree} models as view torch says, with and without checkpoints, {refused} refused by both",
           agree + refused == count and agree > refused)
 
 
@@ -311,7 +319,7 @@ def reports():
         check(f"{what}: {said[:100]}", "view torch" in said)
 
 
-five_types(12)
+five_types(16)
 optimizers()
 others()
 flash()
