@@ -80,7 +80,8 @@ def _pair(v):
          "aten.conv2d.padding")
 def _convolution(w, n):
     """A product of the windows and the weight. Windows that do not overlap, as of
-    patch embeddings, are a view; others are joined from slices."""
+    patch embeddings, are a view; others are read in place on the host, and joined from
+    slices for a GPU."""
     x, weight = w.value(n.args[0]), w.value(n.args[1])
     bias = argument(n, 2, "bias")
     space = weight.rank - 2
@@ -105,10 +106,17 @@ def _convolution(w, n):
     for d, (before, after) in enumerate(padding):
         if before or after:
             x = pad(w, x, 2 + d, before, after)
-    # Channels last: a window's elements are then in the order (kernel, channels).
     out = result(n)[0][2:]
+    are_patches = stride == list(kernel) and all(d == 1 for d in dilation)
+    if not are_patches and not w.body.program.on_gpu:
+        y = w.body.convolution(x, weight, stride, dilation, out)
+        if bias is None:
+            return y
+        b = w.value(bias)
+        return w.body.binary("add", y, w.body.reshape(b, (1, b.shape[0]) + (1,) * space))
+    # Channels last: a window's elements are then in the order (kernel, channels).
     x = w.body.transpose(x, [0] + list(range(2, x.rank)) + [1])
-    if stride == list(kernel) and all(d == 1 for d in dilation):
+    if are_patches:
         for d in range(space):
             x = w.body.slice(x, 1 + d, 0, out[d] * kernel[d])
         split = [x.shape[0]] + [e for d in range(space) for e in (out[d], kernel[d])] \

@@ -330,6 +330,35 @@ class Body:
 
     # ---- Products ----
 
+    def convolution(self, x, weight, stride, dilation, out):
+        """sum of x[n, c, o * stride + k * dilation] weight[f, c, k], without windows in
+        memory: for the host."""
+        space = weight.rank - 2
+        shape = (x.shape[0], weight.shape[0], *out)
+        dims = ["n", "f"] + ["o%d" % i for i in range(space)] + ["c"] + ["k%d" % i for i in range(space)]
+        read = ["o%d * %d + k%d * %d" % (i, stride[i], i, dilation[i]) for i in range(space)]
+        maps = ["affine_map<(%s) -> (%s)>" % (", ".join(dims), ", ".join(at)) for at in (
+            ["n", "c"] + read, ["f", "c"] + dims[3 + space:], dims[:2 + space])]
+        wide = torch.float32 if x.dtype in (torch.float16, torch.bfloat16) else x.dtype
+        kinds = ['"parallel"'] * (2 + space) + ['"reduction"'] * (1 + space)
+        to, of = tensor_type(shape, wide), element(x.dtype)
+        empty = self.op("tensor.empty() : %s" % to, shape, wide)
+        zero = self.op("arith.constant 0.0 : %s" % element(wide), (), wide)
+        start = self.op("linalg.fill ins(%s : %s) outs(%s : %s) -> %s" % (
+            zero.name, element(wide), empty.name, to, to), shape, wide)
+        body = ["    ^bb0(%%a: %s, %%b: %s, %%o: %s):" % (of, of, element(wide))]
+        if wide != x.dtype:
+            body += ["        %%%s = arith.extf %%%s : %s to f32" % (v.upper(), v, of) for v in "ab"]
+        left, right = ("%A", "%B") if wide != x.dtype else ("%a", "%b")
+        body += ["        %%m = arith.mulf %s, %s : %s" % (left, right, element(wide)),
+                 "        %%s = arith.addf %%o, %%m : %s" % element(wide),
+                 "        linalg.yield %%s : %s" % element(wide)]
+        y = self.op(
+            "linalg.generic {indexing_maps = [%s], iterator_types = [%s]} ins(%s, %s : %s, %s) outs(%s : %s) "
+            "{\n%s\n    } -> %s" % (", ".join(maps), ", ".join(kinds), x.name, weight.name, x.type, weight.type,
+                                    start.name, to, "\n".join(body), to), shape, wide)
+        return self.cast(y, x.dtype)
+
     def linear(self, x, weight, bias=None):
         shape = x.shape[:-1] + (weight.shape[0],)
         types = [x.type, weight.type] + ([bias.type] if bias else [])

@@ -117,7 +117,7 @@ def train(name, steps=20, **options):
     buffers = max([(a - b).abs().max().item() for a, b in zip(model.buffers(), twin.buffers())
                    if a.is_floating_point()], default=0)
     if not options and name not in ("mlp", "convolutions"):
-        # Few values of an MLP fill more padding; convolutions join their windows.
+        # Few values of an MLP fill more padding; batch norm is several ops, and keeps more.
         eager = act.torch_memory(loss, model).peak_bytes
         # Dynamo may compile a graph again.
         arena = sum({c.program.text(): c.arena_bytes for c in backend.compiled}.values())
