@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""documents.py BUILD: the Python of docs/python.md and the cells of the notebook run."""
+"""documents.py BUILD: the Python of docs/python.md and docs/embedding.md, and the cells of the
+notebook run."""
 import json
+import os
 import pathlib
 import re
+import shutil
 import sys
+import tempfile
 import traceback
 
-build = pathlib.Path(sys.argv[1])
+build = pathlib.Path(sys.argv[1]).resolve()
 sys.path.insert(0, str(build / "python" / "site"))
 root = pathlib.Path(__file__).resolve().parents[3]
 
@@ -23,8 +27,17 @@ def run(name, blocks):
     return bad or not blocks
 
 
-page = (root / "docs/python.md").read_text()
+def page(name):
+    return run(name, re.findall(r"```python\n(.*?)```", (root / name).read_text(), re.S))
+
+
 cells = json.loads((root / "examples/11-from-python/memory.ipynb").read_text())["cells"]
-sys.exit(run("docs/python.md", re.findall(r"```python\n(.*?)```", page, re.S))
-         + run("memory.ipynb", ["".join(c["source"]) for c in cells
-                                if c["cell_type"] == "code"]) > 0)
+# The pages' files: what an importer wrote, and what they write themselves.
+os.chdir(tempfile.mkdtemp(prefix="act-documents-"))
+models = root / "test/python/raise/models"
+shutil.copy(models / "llama.linalg", "model.linalg")
+shutil.copy(models / "gpt2.jax.stablehlo", "model.stablehlo")
+bad = page("docs/python.md") + page("docs/embedding.md") + run(
+    "memory.ipynb", ["".join(c["source"]) for c in cells if c["cell_type"] == "code"])
+shutil.rmtree(os.getcwd())
+sys.exit(bad > 0)
