@@ -59,7 +59,8 @@ static LogicalResult checkDialects(ModuleOp module) {
             op->emitError("'")
                 << op->getName()
                 << "' is of no known dialect; beside MLIR's own, act's are "
-                   "known, and those that --raise-to-act reads in generic form: "
+                   "known, and those that --raise-to-act reads in generic "
+                   "form: "
                    "stablehlo, chlo and torch";
             return WalkResult::interrupt();
           })

@@ -44,7 +44,8 @@ void separateMask(AddOp sum) {
       other = reshape.getInput();
     }
     auto inner = other.getDefiningOp<AddOp>();
-    if (!inner || mayHide(inner->getOperand(0)) == mayHide(inner->getOperand(1)) ||
+    if (!inner ||
+        mayHide(inner->getOperand(0)) == mayHide(inner->getOperand(1)) ||
         !comesFromProduct(scores))
       continue;
     OpBuilder b(sum);

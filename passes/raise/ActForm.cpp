@@ -40,8 +40,8 @@ static bool isOfAttention(MatmulOp product) {
     Operation *user = *v.getUsers().begin();
     if (isa<SoftmaxOp>(user))
       return true;
-    if (!isa<ReshapeOp, TransposeOp, ScaleOp, AddOp, MulOp, DivOp, act::SelectOp,
-             CastOp>(user))
+    if (!isa<ReshapeOp, TransposeOp, ScaleOp, AddOp, MulOp, DivOp,
+             act::SelectOp, CastOp>(user))
       return false;
     v = user->getResult(0);
   }
@@ -51,11 +51,12 @@ static bool isOfAttention(MatmulOp product) {
 Value act::linearFor(Operation *op, Maker &make) {
   auto product = dyn_cast<MatmulOp>(op);
   if (!product || typeOf(product.getLhs()).getRank() != 2 ||
-      product.getTransposeLhs() ||
-      typeOf(product.getRhs()).getRank() != 2 || isOfAttention(product))
+      product.getTransposeLhs() || typeOf(product.getRhs()).getRank() != 2 ||
+      isOfAttention(product))
     return {};
   bool isInOut;
-  Value weight = weightOf(product.getRhs(), product.getTransposeRhs(), isInOut, make);
+  Value weight =
+      weightOf(product.getRhs(), product.getTransposeRhs(), isInOut, make);
   auto type = typeOf(product.getResult());
   if (!weight || typeOf(weight).getElementType() != type.getElementType() ||
       typeOf(product.getLhs()).getElementType() != type.getElementType())
@@ -143,8 +144,7 @@ static Value biasedLinear(AddOp add, Maker &make) {
     if (typeOf(bias).getRank() != 1 || typeOf(bias).getDimSize(0) != width ||
         typeOf(bias).getNumElements() !=
             typeOf(add->getOperand(1 - i)).getNumElements() ||
-        int64_t(found->columns) < left ||
-        shape[found->columns - left] != width)
+        int64_t(found->columns) < left || shape[found->columns - left] != width)
       continue;
     auto biased =
         LinearOp::create(make.b, make.loc, linear.getResult().getType(),

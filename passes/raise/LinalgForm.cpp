@@ -341,3 +341,35 @@ Value act::reshapedTensor(OpBuilder &b, Location loc, Value v,
                                             from.getElementType())),
               to);
 }
+
+Value act::castScalar(OpBuilder &b, Location loc, Value v, Type to) {
+  Type from = v.getType();
+  if (from == to)
+    return v;
+  const unsigned narrow = from.getIntOrFloatBitWidth(),
+                 wide = to.getIntOrFloatBitWidth();
+  if (isa<FloatType>(from) && isa<FloatType>(to)) {
+    if (narrow < wide)
+      return arith::ExtFOp::create(b, loc, to, v);
+    if (narrow > wide)
+      return arith::TruncFOp::create(b, loc, to, v);
+    return arith::TruncFOp::create(
+        b, loc, to, arith::ExtFOp::create(b, loc, b.getF32Type(), v));
+  }
+  if (to.isInteger(1)) {
+    Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(from));
+    if (isa<FloatType>(from))
+      return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, v, zero);
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, v, zero);
+  }
+  if (isa<FloatType>(to))
+    return from.isInteger(1)
+               ? arith::UIToFPOp::create(b, loc, to, v).getResult()
+               : arith::SIToFPOp::create(b, loc, to, v).getResult();
+  if (isa<FloatType>(from))
+    return arith::FPToSIOp::create(b, loc, to, v);
+  if (narrow > wide)
+    return arith::TruncIOp::create(b, loc, to, v);
+  return from.isInteger(1) ? arith::ExtUIOp::create(b, loc, to, v).getResult()
+                           : arith::ExtSIOp::create(b, loc, to, v).getResult();
+}

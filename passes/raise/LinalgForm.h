@@ -100,6 +100,9 @@ std::optional<Term> baseOfPower(const Term &term, unsigned n);
 /// The tensor that was cast to this wider type, or itself.
 mlir::Value narrowest(mlir::Value tensor);
 
+/// A number in another type: a boolean says whether it is another one than 0.
+mlir::Value castScalar(mlir::OpBuilder &b, mlir::Location loc, mlir::Value v,
+                       mlir::Type to);
 /// The elements in another shape, by tensor ops: one where dimensions are split
 /// or merged, else two.
 mlir::Value reshapedTensor(mlir::OpBuilder &b, mlir::Location loc,

@@ -13,7 +13,8 @@ namespace act {
 #define GEN_PASS_REGISTRATION
 #include "passes/raise/Passes.h.inc"
 
-/// Whether --raise-to-act replaces ops of this dialect, which MLIR does not have.
+/// Whether --raise-to-act replaces ops of this dialect, which MLIR does not
+/// have.
 inline bool isRaisedDialect(llvm::StringRef name) {
   return name == "stablehlo" || name == "chlo" || name == "torch";
 }

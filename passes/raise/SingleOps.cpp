@@ -30,8 +30,8 @@ SmallVector<int64_t> broadcastShape(ArrayRef<Value> operands) {
   return shape;
 }
 
-/// act.matmul for a product, and act.add if it goes on with a sum. Null if there
-/// is nothing to sum over.
+/// act.matmul for a product, and act.add if it goes on with a sum. Null if
+/// there is nothing to sum over.
 Value productOf(linalg::GenericOp op, Maker &make) {
   if (!linalg::isaContractionOpInterface(op) || !op.hasPureTensorSemantics())
     return {};

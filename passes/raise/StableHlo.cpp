@@ -8,9 +8,9 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Verifier.h"
 #include "passes/raise/LinalgForm.h"
 #include "passes/raise/StableHloLowering.h"
-#include "mlir/IR/Verifier.h"
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -183,36 +183,8 @@ Value Lowering::converted() {
        to = element();
   if (from == to)
     return op->getOperand(0);
-  if (to.isInteger(1)) // whether it is another number than 0
-    return elementwise([&](OpBuilder &inner, ValueRange v) -> Value {
-      Value zero =
-          arith::ConstantOp::create(inner, loc, inner.getZeroAttr(from));
-      if (isa<FloatType>(from))
-        return arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::UNE,
-                                     v[0], zero);
-      return arith::CmpIOp::create(inner, loc, arith::CmpIPredicate::ne, v[0],
-                                   zero);
-    });
-  const unsigned narrow = from.getIntOrFloatBitWidth(),
-                 wide = to.getIntOrFloatBitWidth();
-  if (isa<FloatType>(from) && isa<FloatType>(to) && narrow == wide)
-    return {};
-  return elementwise([&](OpBuilder &inner, ValueRange v) -> Value {
-    if (isa<FloatType>(from) && isa<FloatType>(to))
-      return narrow < wide
-                 ? arith::ExtFOp::create(inner, loc, to, v[0]).getResult()
-                 : arith::TruncFOp::create(inner, loc, to, v[0]).getResult();
-    if (isa<FloatType>(to))
-      return from.isInteger(1)
-                 ? arith::UIToFPOp::create(inner, loc, to, v[0]).getResult()
-                 : arith::SIToFPOp::create(inner, loc, to, v[0]).getResult();
-    if (isa<FloatType>(from))
-      return arith::FPToSIOp::create(inner, loc, to, v[0]);
-    if (narrow > wide)
-      return arith::TruncIOp::create(inner, loc, to, v[0]);
-    return from.isInteger(1)
-               ? arith::ExtUIOp::create(inner, loc, to, v[0]).getResult()
-               : arith::ExtSIOp::create(inner, loc, to, v[0]).getResult();
+  return elementwise([&](OpBuilder &inner, ValueRange v) {
+    return act::castScalar(inner, loc, v[0], to);
   });
 }
 
@@ -370,9 +342,9 @@ Value Lowering::concatenated() {
   auto along = dyn_cast_or_null<IntegerAttr>(attributeOf(op, "dimension"));
   return along && along.getInt() >= 0 && along.getInt() < rank()
              ? tensor::ConcatOp::create(b, loc, type(), along.getInt(),
-                                          op->getOperands())
-                     .getResult()
-               : Value();
+                                        op->getOperands())
+                   .getResult()
+             : Value();
 }
 
 /// A tensor of a type that arith computes.
@@ -442,8 +414,7 @@ const llvm::StringMap<Value (Lowering::*)()> &Lowering::table() {
 Value Lowering::run() {
   auto found = table().find(name);
   if (found == table().end() || op->getNumResults() != 1 ||
-      op->getNumRegions() > 1 ||
-      !llvm::all_of(op->getResultTypes(), isKnown) ||
+      op->getNumRegions() > 1 || !llvm::all_of(op->getResultTypes(), isKnown) ||
       !llvm::all_of(op->getOperandTypes(), isKnown))
     return {};
   return (this->*found->second)();

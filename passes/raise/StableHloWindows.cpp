@@ -56,9 +56,9 @@ Value Lowering::scalarOf(Value tensor) {
 Value Lowering::reduced() {
   auto along = integersOf(op, "dimensions");
   Combiner combine = combiner();
-  auto from = op->getNumOperands() ? cast<RankedTensorType>(
-                                         op->getOperand(0).getType())
-                                   : RankedTensorType();
+  auto from = op->getNumOperands()
+                  ? cast<RankedTensorType>(op->getOperand(0).getType())
+                  : RankedTensorType();
   if (!along || !combine || !areDimensions(*along, from.getRank()) ||
       from.getRank() - int64_t(along->size()) != rank() ||
       from.getElementType() != element())
@@ -256,8 +256,7 @@ Value Lowering::windowReduced() {
        padding = integersOf(op, "padding"),
        dilation = integersOf(op, "window_dilations");
   Combiner combine = combiner();
-  if (!sizes || !combine ||
-      !allAre(integersOf(op, "base_dilations"), 1))
+  if (!sizes || !combine || !allAre(integersOf(op, "base_dilations"), 1))
     return {};
   if (!strides)
     strides = SmallVector<int64_t>(rank(), 1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The table of the torch dialect's ops, which are PyTorch's ATen operators
-// (pytorch.org/docs/stable/torch.compiler_ir.html), by what each means. Operands
-// that are numbers, lists or words are constants.
+// (pytorch.org/docs/stable/torch.compiler_ir.html), by what each means.
+// Operands that are numbers, lists or words are constants.
 #include "passes/raise/TorchDialect.h"
 #include "mlir/IR/Verifier.h"
 #include "passes/raise/TorchLowering.h"
@@ -10,7 +10,6 @@
 using namespace mlir;
 using namespace act;
 using namespace act::torch;
-
 
 /// `vtensor<[2,3],f32>`; null for what is no tensor of static shape.
 static RankedTensorType tensorTypeOf(Type type) {
@@ -49,8 +48,8 @@ Value Lowering::inverted() {
     return {};
   return elementwise(x, [&](OpBuilder &inner, ValueRange v) -> Value {
     Value one = arith::ConstantOp::create(inner, loc, inner.getBoolAttr(true));
-    return arith::XOrIOp::create(
-        inner, loc, cast_(inner, loc, v[0], element()), one);
+    return arith::XOrIOp::create(inner, loc,
+                                 castScalar(inner, loc, v[0], element()), one);
   });
 }
 
@@ -69,15 +68,15 @@ Value Lowering::chosen() {
     Value sides[2];
     for (unsigned i : {1u, 2u})
       sides[i - 1] =
-          tensor(i) ? cast_(inner, loc, v[next++], element())
-                    : arith::ConstantOp::create(
-                          inner, loc,
-                          isa<FloatType>(element())
-                              ? TypedAttr(inner.getFloatAttr(element(),
-                                                             *number(i)))
-                              : TypedAttr(inner.getIntegerAttr(
-                                    element(), int64_t(*number(i)))))
-                          .getResult();
+          tensor(i)
+              ? castScalar(inner, loc, v[next++], element())
+              : arith::ConstantOp::create(
+                    inner, loc,
+                    isa<FloatType>(element())
+                        ? TypedAttr(inner.getFloatAttr(element(), *number(i)))
+                        : TypedAttr(inner.getIntegerAttr(element(),
+                                                         int64_t(*number(i)))))
+                    .getResult();
     return arith::SelectOp::create(inner, loc, v[0], sides[0], sides[1]);
   });
 }
@@ -88,10 +87,10 @@ Value Lowering::relu() {
   if (!x || !isa<FloatType>(element()))
     return {};
   return elementwise(x, [&](OpBuilder &inner, ValueRange v) -> Value {
-    Value zero = arith::ConstantOp::create(inner, loc,
-                                           inner.getFloatAttr(element(), 0));
-    Value isAbove = arith::CmpFOp::create(
-        inner, loc, arith::CmpFPredicate::UGT, v[0], zero);
+    Value zero =
+        arith::ConstantOp::create(inner, loc, inner.getFloatAttr(element(), 0));
+    Value isAbove = arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::UGT,
+                                          v[0], zero);
     return arith::SelectOp::create(inner, loc, isAbove, v[0], zero);
   });
 }
@@ -101,8 +100,8 @@ Value Lowering::sigmoid() {
   if (!x || !isa<FloatType>(element()))
     return {};
   return elementwise(x, [&](OpBuilder &inner, ValueRange v) -> Value {
-    Value one = arith::ConstantOp::create(inner, loc,
-                                          inner.getFloatAttr(element(), 1));
+    Value one =
+        arith::ConstantOp::create(inner, loc, inner.getFloatAttr(element(), 1));
     Value e = math::ExpOp::create(inner, loc,
                                   arith::NegFOp::create(inner, loc, v[0]));
     return arith::DivFOp::create(inner, loc, one,
@@ -112,14 +111,14 @@ Value Lowering::sigmoid() {
 
 Value Lowering::silu() {
   Value x = tensor(0);
-  return x && isActType(type())
-             ? SiluOp::create(*b, loc, type(), x).getResult()
-             : Value();
+  return x && isActType(type()) ? SiluOp::create(*b, loc, type(), x).getResult()
+                                : Value();
 }
 
 Value Lowering::gelu() {
   Value x = tensor(0);
-  auto found = count() > 1 ? constants.find(op->getOperand(1)) : constants.end();
+  auto found =
+      count() > 1 ? constants.find(op->getOperand(1)) : constants.end();
   if (!x || !isActType(type()))
     return {};
   StringRef how = found == constants.end() ? "none" : found->second.word;
@@ -311,9 +310,10 @@ LogicalResult Lowering::lower() {
   for (Operation &each : body) {
     if (each.getName().getDialectNamespace() != "torch") {
       auto isOpaque = [](Type type) { return isa<OpaqueType>(type); };
-      if (each.hasTrait<OpTrait::IsTerminator>() ? false
-          : llvm::any_of(each.getOperandTypes(), isOpaque) ||
-                llvm::any_of(each.getResultTypes(), isOpaque))
+      if (each.hasTrait<OpTrait::IsTerminator>()
+              ? false
+              : llvm::any_of(each.getOperandTypes(), isOpaque) ||
+                    llvm::any_of(each.getResultTypes(), isOpaque))
         return each.emitError() << "'" << each.getName()
                                 << "' stands among torch ops, and has a type "
                                    "that is no tensor";
@@ -332,8 +332,8 @@ LogicalResult Lowering::lower() {
                                  : RankedTensorType();
     Value v = result ? run() : Value();
     if (!v || v.getType() != result)
-      return op->emitError() << "'" << op->getName()
-                             << "' is not known, or not in this form";
+      return op->emitError()
+             << "'" << op->getName() << "' is not known, or not in this form";
     // Numbers that do not fit are found by what they make.
     for (Operation *made = before ? before->getNextNode() : &body.front();
          made != op; made = made->getNextNode())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How ops of the torch dialect become upstream ones and act's. Operands that are
-// numbers, lists or words are constants.
+// How ops of the torch dialect become upstream ones and act's. Operands that
+// are numbers, lists or words are constants.
 #ifndef ACT_PASSES_RAISE_TORCHLOWERING_H
 #define ACT_PASSES_RAISE_TORCHLOWERING_H
 #include "dialects/act/Dialect.h"
@@ -88,7 +88,8 @@ private:
   Value scalar(Type of, double n) {
     if (isa<FloatType>(of))
       return arith::ConstantOp::create(*b, loc, b->getFloatAttr(of, n));
-    return arith::ConstantOp::create(*b, loc, b->getIntegerAttr(of, int64_t(n)));
+    return arith::ConstantOp::create(*b, loc,
+                                     b->getIntegerAttr(of, int64_t(n)));
   }
   Value filled(RankedTensorType of, double n) {
     return linalg::FillOp::create(*b, loc,
@@ -128,43 +129,9 @@ private:
                })
         .getResult(0);
   }
-  /// A number in another type, as PyTorch promotes it.
-  static Value cast_(OpBuilder &b, Location loc, Value v, Type to) {
-    Type from = v.getType();
-    if (from == to)
-      return v;
-    const unsigned narrow = from.getIntOrFloatBitWidth(),
-                   wide = to.getIntOrFloatBitWidth();
-    if (isa<FloatType>(from) && isa<FloatType>(to)) {
-      if (narrow < wide)
-        return arith::ExtFOp::create(b, loc, to, v);
-      if (narrow > wide)
-        return arith::TruncFOp::create(b, loc, to, v);
-      return arith::TruncFOp::create(
-          b, loc, to, arith::ExtFOp::create(b, loc, b.getF32Type(), v));
-    }
-    if (to.isInteger(1)) {
-      Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(from));
-      if (isa<FloatType>(from))
-        return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, v,
-                                     zero);
-      return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, v, zero);
-    }
-    if (isa<FloatType>(to))
-      return from.isInteger(1)
-                 ? arith::UIToFPOp::create(b, loc, to, v).getResult()
-                 : arith::SIToFPOp::create(b, loc, to, v).getResult();
-    if (isa<FloatType>(from))
-      return arith::FPToSIOp::create(b, loc, to, v);
-    if (narrow > wide)
-      return arith::TruncIOp::create(b, loc, to, v);
-    return from.isInteger(1)
-               ? arith::ExtUIOp::create(b, loc, to, v).getResult()
-               : arith::ExtSIOp::create(b, loc, to, v).getResult();
-  }
   Value casted(Value v) {
     return elementwise(v, [&](OpBuilder &inner, ValueRange x) {
-      return cast_(inner, loc, x[0], element());
+      return castScalar(inner, loc, x[0], element());
     });
   }
 
@@ -174,7 +141,7 @@ private:
     if (!x || !isa<FloatType>(element()))
       return {};
     return elementwise(x, [&](OpBuilder &inner, ValueRange v) -> Value {
-      return Op::create(inner, loc, cast_(inner, loc, v[0], element()));
+      return Op::create(inner, loc, castScalar(inner, loc, v[0], element()));
     });
   }
   /// f of two operands, each a tensor or a number, in the type `of`.
@@ -193,15 +160,16 @@ private:
       Value sides[2];
       unsigned next = 0;
       for (unsigned i : {0u, 1u})
-        sides[i] = numbers[i]
-                       ? arith::ConstantOp::create(
-                             inner, loc,
-                             isa<FloatType>(of)
-                                 ? TypedAttr(inner.getFloatAttr(of, *numbers[i]))
-                                 : TypedAttr(inner.getIntegerAttr(
-                                       of, int64_t(*numbers[i]))))
-                             .getResult()
-                       : cast_(inner, loc, v[next++], of);
+        sides[i] =
+            numbers[i]
+                ? arith::ConstantOp::create(
+                      inner, loc,
+                      isa<FloatType>(of)
+                          ? TypedAttr(inner.getFloatAttr(of, *numbers[i]))
+                          : TypedAttr(
+                                inner.getIntegerAttr(of, int64_t(*numbers[i]))))
+                      .getResult()
+                : castScalar(inner, loc, v[next++], of);
       return f(inner, sides[0], sides[1]);
     });
   }

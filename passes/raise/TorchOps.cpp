@@ -125,7 +125,8 @@ Value Lowering::selected() {
 /// start + i * step, for arange of (end), (start, end) or (start, end, step)
 Value Lowering::counted() {
   StringRef name = op->getName().getStringRef();
-  const bool hasStart = name.contains(".start"), hasStep = name.contains("step");
+  const bool hasStart = name.contains(".start"),
+             hasStep = name.contains("step");
   auto start = hasStart ? number(0) : 0.0, step = hasStep ? number(2) : 1.0;
   if (!start || !step || type().getRank() != 1)
     return {};
@@ -134,7 +135,7 @@ Value Lowering::counted() {
     Type wide = inner.getI64Type();
     i = arith::IndexCastOp::create(inner, loc, wide, i);
     const bool isFloat = isa<FloatType>(element());
-    i = cast_(inner, loc, i, element());
+    i = castScalar(inner, loc, i, element());
     auto at = [&](double n) -> Value {
       return arith::ConstantOp::create(
           inner, loc,
@@ -195,16 +196,16 @@ Value Lowering::reducedBy(Value x, ArrayRef<int64_t> dims, double start) {
     x = casted(x);
     result = own;
   }
-  Value v = linalg::ReduceOp::create(
-                *b, loc, ValueRange(x), ValueRange(filled(narrow, start)),
-                along,
-                [&](OpBuilder &inner, Location at, ValueRange v) {
-                  Value sum = isa<FloatType>(element())
-                                  ? F::create(inner, at, v[0], v[1]).getResult()
-                                  : I::create(inner, at, v[0], v[1]).getResult();
-                  linalg::YieldOp::create(inner, at, ValueRange(sum));
-                })
-                ->getResult(0);
+  Value v =
+      linalg::ReduceOp::create(
+          *b, loc, ValueRange(x), ValueRange(filled(narrow, start)), along,
+          [&](OpBuilder &inner, Location at, ValueRange v) {
+            Value sum = isa<FloatType>(element())
+                            ? F::create(inner, at, v[0], v[1]).getResult()
+                            : I::create(inner, at, v[0], v[1]).getResult();
+            linalg::YieldOp::create(inner, at, ValueRange(sum));
+          })
+          ->getResult(0);
   return narrow.getNumElements() == type().getNumElements()
              ? reshapedTensor(*b, loc, v, type())
              : Value();
@@ -218,9 +219,8 @@ Value Lowering::summed() {
 }
 
 Value Lowering::summedAll() {
-  return tensor(0)
-             ? reducedBy<arith::AddFOp, arith::AddIOp>(tensor(0), {}, 0)
-             : Value();
+  return tensor(0) ? reducedBy<arith::AddFOp, arith::AddIOp>(tensor(0), {}, 0)
+                   : Value();
 }
 
 Value Lowering::mean() {
@@ -268,9 +268,8 @@ Value Lowering::allAlong() {
 /// Products of matrices in stacks, which repeat from the right.
 Value Lowering::matmul(Value x, Value y) {
   auto left = typeOf(x), right = typeOf(y);
-  if (left.getRank() < 2 || right.getRank() < 2 ||
-      !isa<FloatType>(element()) || left.getElementType() != element() ||
-      right.getElementType() != element())
+  if (left.getRank() < 2 || right.getRank() < 2 || !isa<FloatType>(element()) ||
+      left.getElementType() != element() || right.getElementType() != element())
     return {};
   const unsigned rank = std::max(left.getRank(), right.getRank());
   SmallVector<int64_t> shape(rank);
@@ -292,27 +291,27 @@ Value Lowering::matmul(Value x, Value y) {
             second = map(right, rank, rank - 1);
   shape[rank - 2] = left.getShape()[left.getRank() - 2];
   shape[rank - 1] = right.getShape().back();
-  Type sum = element().getIntOrFloatBitWidth() == 16 ? b->getF32Type()
-                                                     : element();
+  Type sum =
+      element().getIntOrFloatBitWidth() == 16 ? b->getF32Type() : element();
   auto wide = RankedTensorType::get(shape, sum);
   SmallVector<utils::IteratorType> kinds(rank, utils::IteratorType::parallel);
   kinds.push_back(utils::IteratorType::reduction);
-  Value v =
-      linalg::GenericOp::create(
-          *b, loc, TypeRange(wide), ValueRange{x, y}, ValueRange(filled(wide, 0)),
-          ArrayRef<AffineMap>{
-              first, second,
-              b->getMultiDimIdentityMap(rank + 1).getMajorSubMap(rank)},
-          kinds,
-          [&](OpBuilder &inner, Location at, ValueRange v) {
-            Value m = arith::MulFOp::create(inner, at,
-                                            cast_(inner, at, v[0], sum),
-                                            cast_(inner, at, v[1], sum));
-            linalg::YieldOp::create(
-                inner, at,
-                ValueRange(arith::AddFOp::create(inner, at, v[2], m)));
-          })
-          .getResult(0);
+  Value v = linalg::GenericOp::create(
+                *b, loc, TypeRange(wide), ValueRange{x, y},
+                ValueRange(filled(wide, 0)),
+                ArrayRef<AffineMap>{
+                    first, second,
+                    b->getMultiDimIdentityMap(rank + 1).getMajorSubMap(rank)},
+                kinds,
+                [&](OpBuilder &inner, Location at, ValueRange v) {
+                  Value m = arith::MulFOp::create(
+                      inner, at, castScalar(inner, at, v[0], sum),
+                      castScalar(inner, at, v[1], sum));
+                  linalg::YieldOp::create(
+                      inner, at,
+                      ValueRange(arith::AddFOp::create(inner, at, v[2], m)));
+                })
+                .getResult(0);
   if (sum == element())
     return v;
   auto own = result;
@@ -398,9 +397,8 @@ Value Lowering::attention() {
     return make.reshaped(x, {n, own[rank - 2], own[rank - 1]});
   };
   Value q3 = stack(q), k3 = stack(k), v3 = stack(v);
-  auto flat = RankedTensorType::get({typeOf(q3).getDimSize(0), shape[rank - 2],
-                                     shape[rank - 1]},
-                                    element());
+  auto flat = RankedTensorType::get(
+      {typeOf(q3).getDimSize(0), shape[rank - 2], shape[rank - 1]}, element());
   Value s = MatmulOp::create(*b, loc, flat, q3, k3, false, true);
   s = ScaleOp::create(*b, loc, flat, s, b->getF64FloatAttr(scale));
   s = ReshapeOp::create(*b, loc, scores, s);
@@ -421,9 +419,9 @@ Value Lowering::attention() {
   Value p = act::SoftmaxOp::create(*b, loc, scores, s, int64_t(rank) - 1);
   Value o = MatmulOp::create(
       *b, loc,
-      RankedTensorType::get({flat.getDimSize(0), shape[rank - 2],
-                             typeOf(v).getShape().back()},
-                            element()),
+      RankedTensorType::get(
+          {flat.getDimSize(0), shape[rank - 2], typeOf(v).getShape().back()},
+          element()),
       ReshapeOp::create(*b, loc, flat, p), v3, false, false);
   return ReshapeOp::create(*b, loc, type(), o);
 }
@@ -461,12 +459,11 @@ Value Lowering::gathered() {
   return elementwise(ids, [&](OpBuilder &inner, ValueRange v) -> Value {
     SmallVector<Value> at;
     for (int64_t d = 0; d < type().getRank(); ++d)
-      at.push_back(
-          d == *along
-              ? arith::IndexCastOp::create(inner, loc, inner.getIndexType(),
-                                           v[0])
-                    .getResult()
-              : linalg::IndexOp::create(inner, loc, d).getResult());
+      at.push_back(d == *along
+                       ? arith::IndexCastOp::create(inner, loc,
+                                                    inner.getIndexType(), v[0])
+                             .getResult()
+                       : linalg::IndexOp::create(inner, loc, d).getResult());
     return tensor::ExtractOp::create(inner, loc, table, at);
   });
 }
@@ -548,4 +545,3 @@ Value Lowering::pooled() {
              b->getI64TensorAttr(*stride), b->getI64TensorAttr(*dilation))
       .getResult(0);
 }
-

@@ -124,14 +124,14 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
     Location loc = getOperation()->getLoc();
     if (format == "formula" || format == "svg" || !whatIf.empty() ||
         attention.hasValue() || checkpoint.hasValue()) {
-      emitError(loc) << "a log is of one step: expected format text, json or "
-                        "html, and neither what-if nor attention nor checkpoint";
+      emitError(loc)
+          << "a log is of one step: expected format text, json or "
+             "html, and neither what-if nor attention nor checkpoint";
       return signalPassFailure();
     }
-    auto choice =
-        chooseAllocator({allocator, allocatorConf, deviceMemory,
-                         cublasWorkspace, cublasLtWorkspace},
-                        view);
+    auto choice = chooseAllocator({allocator, allocatorConf, deviceMemory,
+                                   cublasWorkspace, cublasLtWorkspace},
+                                  view);
     if (!choice) {
       emitError(loc) << choice.error().str();
       return signalPassFailure();

@@ -227,7 +227,8 @@ describeTorch(ModuleOp module, StringRef attention, StringRef checkpoint,
   return report;
 }
 
-/// One point per operator that allocates, as above; the optimizer is the update.
+/// One point per operator that allocates, as above; the optimizer is the
+/// update.
 static report::MemoryReport describeSteps(const eager::StepLog &log,
                                           std::map<int64_t, int64_t> &points) {
   report::MemoryReport out;
@@ -268,11 +269,10 @@ static report::MemoryReport describeSteps(const eager::StepLog &log,
     buffer.first = points.at(s.born);
     auto after = points.lower_bound(s.died);
     buffer.last = after == points.end() ? count : after->second;
-    buffer.category =
-        forward && s.died > log.backward ? report::Category::Saved
-        : s.phase == eager::StepLog::Phase::Backward
-            ? report::Category::Gradient
-            : report::Category::Temporary;
+    buffer.category = forward && s.died > log.backward ? report::Category::Saved
+                      : s.phase == eager::StepLog::Phase::Backward
+                          ? report::Category::Gradient
+                          : report::Category::Temporary;
     report::TimelinePoint &point = out.timeline[buffer.first];
     point.op = s.op;
     point.phase = forward ? report::Phase::Forward
@@ -286,8 +286,9 @@ static report::MemoryReport describeSteps(const eager::StepLog &log,
   int64_t live = 0;
   for (int64_t c : change)
     out.peakBytes = std::max(out.peakBytes, live += c);
-  out.notes.push_back("PyTorch eager, by a log of act.torch_memory, attention " +
-                      log.attention);
+  out.notes.push_back(
+      "PyTorch eager, by a log of act.torch_memory, attention " +
+      log.attention);
   out.notes.push_back(
       "parameters with buffers; the total peak is that of the whole step, with "
       "gradients as they are made; the peak of activations includes what the "
@@ -314,9 +315,10 @@ describeTorchLog(Location loc, StringRef path,
     placed.trace = eager::allocatorTrace(*log, moments);
     for (int64_t moment : moments) {
       auto after = points.upper_bound(moment);
-      placed.points.push_back(moment < 0                ? -1
-                              : after == points.begin() ? 0
-                                                        : std::prev(after)->second);
+      placed.points.push_back(moment < 0 ? -1
+                              : after == points.begin()
+                                  ? 0
+                                  : std::prev(after)->second);
     }
     replayAllocator(report, placed, *allocator);
     report.notes.push_back(

@@ -9,9 +9,9 @@
 //    "storages": [[4096, "mm", 12, 340, "forward", false], ...],
 //        bytes, operator, moments at which it is born and dies, phase (forward,
 //        backward, optimizer), whether it is a parameter's gradient
-//    "saved": [3, 8, ...],                  storages that live when backward begins
-//    "products": [[12, "forward", true], ...],  of matrices; true: with a bias
-//    "notes": ["..."]}
+//    "saved": [3, 8, ...],                  storages that live when backward
+//    begins "products": [[12, "forward", true], ...],  of matrices; true: with
+//    a bias "notes": ["..."]}
 #ifndef ACT_EAGER_STEPLOG_H
 #define ACT_EAGER_STEPLOG_H
 #include "act/CudaCaching/Replay.h"
