@@ -2,6 +2,7 @@
 #include "act/Eager/StepLog.h"
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 using nlohmann::json;
 
@@ -168,7 +169,12 @@ cuda_caching::Trace allocatorTrace(const StepLog &log,
   auto death = deaths.begin();
   auto product = log.products.begin();
   size_t birth = 0;
-  for (int64_t moment = 0; moment <= log.moments; ++moment) {
+  std::set<int64_t> all; // at which something happens
+  for (const StepLog::Storage &s : log.storages)
+    all.insert({s.born, s.died});
+  for (const StepLog::Product &p : log.products)
+    all.insert(p.moment);
+  for (int64_t moment : all) {
     std::vector<size_t> brief; // dies at the moment at which it is born
     for (; death != deaths.end() && death->first <= moment; ++death)
       if (log.storages[death->second].born < moment)

@@ -378,6 +378,8 @@ Value rotatedWhole(AddOp add, Maker &make) {
         sin->value = firstOfEqualHalves(sin->value, make);
         if (cos->value && sin->value)
           return rope(low->of, *cos, *sin, make);
+        add->emitRemark("raise-to-act: nearly a rotary embedding: it is not "
+                        "seen that both halves of its tables are equal");
       }
     }
   }

@@ -105,3 +105,24 @@ Value act::composedFor(Operation *op, Maker &make) {
   return act::SoftmaxOp::create(make.b, make.loc, match->input.getType(),
                                 match->input, int64_t(match->axis));
 }
+
+Value act::bareNormFor(Operation *op, Maker &make) {
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  auto norm =
+      generic && op->getNumResults() == 1 ? bareNormAt(generic) : std::nullopt;
+  if (!norm || !isActType(norm->input.getType()))
+    return {};
+  auto type = typeOf(norm->input);
+  auto row =
+      RankedTensorType::get({type.getShape().back()}, type.getElementType());
+  Value weight = act::ConstantOp::create(make.b, make.loc, row, 1.0);
+  FloatAttr eps = make.b.getF64FloatAttr(norm->eps);
+  if (!norm->isCentred)
+    return RmsNormOp::create(make.b, make.loc, type, Type(), norm->input,
+                             weight, eps)
+        .getResult();
+  Value bias = act::ConstantOp::create(make.b, make.loc, row, 0.0);
+  return LayerNormOp::create(make.b, make.loc, type, Type(), Type(),
+                             norm->input, weight, bias, eps)
+      .getResult();
+}

@@ -17,5 +17,8 @@ mlir::Value layerNormFor(mlir::Operation *op, Maker &make);
 /// is here, too, as others are made of it.
 mlir::Value composedFor(mlir::Operation *op, Maker &make);
 
+/// Norms that have no weight, after those that have one: it is ones.
+mlir::Value bareNormFor(mlir::Operation *op, Maker &make);
+
 } // namespace act
 #endif

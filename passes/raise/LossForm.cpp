@@ -368,8 +368,13 @@ std::optional<LossMatch> act::lossOf(Value value) {
     return std::nullopt;
   Type logits = typeOf(parts->logits).getElementType(),
        labels = typeOf(parts->labels).getElementType();
-  if (!logits.isF32() || !(labels.isInteger(32) || labels.isInteger(64)))
+  if (!logits.isF32() || !(labels.isInteger(32) || labels.isInteger(64))) {
+    emitRemark(value.getLoc())
+        << "raise-to-act: nearly a cross entropy: logits are " << logits
+        << " and labels " << labels
+        << ", expected f32 and integers of 32 or 64 bits";
     return std::nullopt;
+  }
   LossMatch loss = *parts;
   // The mean, where each label counts.
   const double tokens = typeOf(loss.labels).getNumElements();

@@ -181,3 +181,23 @@ std::optional<NormMatch> act::layerNormAt(linalg::GenericOp op) {
   }
   return std::nullopt;
 }
+
+std::optional<BareNorm> act::bareNormAt(linalg::GenericOp op) {
+  const unsigned rank = op.getNumLoops();
+  auto form = elementwiseOf(op);
+  if (!form || !isa_and_present<arith::MulFOp, arith::DivFOp>(form->scalar) ||
+      !rank)
+    return std::nullopt;
+  Read whole = Term::of(op).read;
+  Elementwise::Input self;
+  self.read = whole;
+  auto normed = normedOf(self, rank);
+  if (!normed)
+    return std::nullopt;
+  Value x = centredOf(normed->first);
+  BareNorm norm{x ? x : normed->first, normed->second, bool(x)};
+  if (norm.input.getType() != op.getResult(0).getType())
+    norm.input = narrowest(norm.input);
+  return norm.input.getType() == op.getResult(0).getType() ? std::optional(norm)
+                                                           : std::nullopt;
+}

@@ -18,5 +18,14 @@ std::optional<NormMatch> layerNormAt(mlir::linalg::GenericOp op);
 /// weight * x / sqrt(mean of x^2 + eps), from one of its products.
 std::optional<NormMatch> rmsNormAt(mlir::linalg::GenericOp op);
 
+/// (x - mean) / sqrt(mean of (x - mean)^2 + eps), or x / sqrt(mean of x^2 +
+/// eps), which nothing is multiplied by: weight and bias are not there.
+struct BareNorm {
+  mlir::Value input;
+  double eps;
+  bool isCentred;
+};
+std::optional<BareNorm> bareNormAt(mlir::linalg::GenericOp op);
+
 } // namespace act
 #endif

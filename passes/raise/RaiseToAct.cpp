@@ -137,6 +137,7 @@ struct RaiseToAct : act::impl::RaiseToActPassBase<RaiseToAct> {
     replaceLargest(function, maskFor);
     replaceEach(function, layerNormFor);
     replaceEach(function, composedFor);
+    replaceLargest(function, bareNormFor);
     // Broadcasts, transposes and reshapes last: most are part of what reads
     // them. Constants then are those that act ops read.
     replaceEach(function, [](Operation *op, Maker &make) {

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "passes/raise/Maker.h"
 #include "llvm/ADT/StringMap.h"
+#include <cmath>
 
 namespace act::torch {
 using namespace mlir;
@@ -205,6 +206,9 @@ private:
     Type of = typeOf(x).getElementType();
     if (y && isa<FloatType>(typeOf(y).getElementType()))
       of = typeOf(y).getElementType();
+    if (isa<IntegerType>(of) && number(1) &&
+        *number(1) != std::floor(*number(1)))
+      return {}; // an integer that is compared with a fraction
     return binaryIn(of, [&](OpBuilder &inner, Value a, Value c) -> Value {
       if (isa<FloatType>(of))
         return arith::CmpFOp::create(inner, loc, F, a, c);

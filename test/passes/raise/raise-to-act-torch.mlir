@@ -68,3 +68,26 @@ func.func @forward(%x: !torch.vtensor<[4,4],f32>) -> !torch.vtensor<[4],si64> {
   %0:2 = "torch.aten.max.dim"(%x, %one, %false) : (!torch.vtensor<[4,4],f32>, !torch.int, !torch.bool) -> (!torch.vtensor<[4],f32>, !torch.vtensor<[4],si64>)
   return %0#1 : !torch.vtensor<[4],si64>
 }
+
+// -----
+
+// The weight is ones.
+// CHECK-LABEL: func.func @bare
+// CHECK: %[[ONES:.*]] = act.constant dense<1.000000e+00> : tensor<8xf32>
+// CHECK: act.rms_norm %arg0, %[[ONES]] eps 9.999999
+// CHECK-NOT: linalg
+// expected-remark@+1 {{0 ops are left}}
+func.func @bare(%x: !torch.vtensor<[4,8],f32>) -> !torch.vtensor<[4,8],f32> {
+  %last = "torch.constant.int"() <{value = -1 : i64}> : () -> !torch.int
+  %one = "torch.constant.int"() <{value = 1 : i64}> : () -> !torch.int
+  %eps = "torch.constant.float"() <{value = 1.0e-6 : f64}> : () -> !torch.float
+  %true = "torch.constant.bool"() <{value = true}> : () -> !torch.bool
+  %none = "torch.constant.none"() : () -> !torch.none
+  %0 = "torch.aten.mul.Tensor"(%x, %x) : (!torch.vtensor<[4,8],f32>, !torch.vtensor<[4,8],f32>) -> !torch.vtensor<[4,8],f32>
+  %dims = "torch.prim.ListConstruct"(%last) : (!torch.int) -> !torch.list<int>
+  %1 = "torch.aten.mean.dim"(%0, %dims, %true, %none) : (!torch.vtensor<[4,8],f32>, !torch.list<int>, !torch.bool, !torch.none) -> !torch.vtensor<[4,1],f32>
+  %2 = "torch.aten.add.Scalar"(%1, %eps, %one) : (!torch.vtensor<[4,1],f32>, !torch.float, !torch.int) -> !torch.vtensor<[4,1],f32>
+  %3 = "torch.aten.rsqrt"(%2) : (!torch.vtensor<[4,1],f32>) -> !torch.vtensor<[4,1],f32>
+  %4 = "torch.aten.mul.Tensor"(%x, %3) : (!torch.vtensor<[4,8],f32>, !torch.vtensor<[4,1],f32>) -> !torch.vtensor<[4,8],f32>
+  return %4 : !torch.vtensor<[4,8],f32>
+}

@@ -117,14 +117,20 @@ def compare_with_import(raised, bin, name):
     print(f"{raised.file.name}: saved {own['retained_bytes']}, peak {own['peak_bytes']}: the imported model's")
 
 
-def write_anew(build):
-    """All models in all forms, with two layers."""
-    folder = build / "raise-models"
+def sites(build):
+    """Folders with torch-mlir and with JAX, for PYTHONPATH."""
     for importer, packages in (("torch-mlir", ["--no-deps", "torch-mlir"]), ("jax", ["jax"])):
-        site, out = folder / f"{importer}-site", folder / importer
-        out.mkdir(parents=True, exist_ok=True)
+        site = build / "raise-models" / f"{importer}-site"
         if not site.exists():
             subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--target", site, *packages], check=True)
+        yield importer, site
+
+
+def write_anew(build):
+    """All models in all forms, with two layers."""
+    for importer, site in sites(build):
+        out = build / "raise-models" / importer
+        out.mkdir(parents=True, exist_ok=True)
         subprocess.run([sys.executable, HERE / "write.py", importer, out, "--layers", "2"], check=True,
                        env=os.environ | dict(PYTHONPATH=str(site)))
         yield from sorted(out.iterdir())
