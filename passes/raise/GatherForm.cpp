@@ -161,6 +161,8 @@ Value act::embeddingFor(linalg::GenericOp op, const GatherForm &gather,
                                    [&](unsigned i) { return i >= dims; })))
       return {};
   }
+  if (width == table.getNumElements() && width == type.getNumElements())
+    return make.reshaped(gather.table, type.getShape()); // all rows, in order
   Value ids =
       rowNumbers(op, gather, type.getShape().take_front(dims), tableDims, make);
   SmallVector<int64_t> shape(type.getShape().take_front(dims));

@@ -443,10 +443,24 @@ Value Lowering::layerNorm() {
 
 Value Lowering::embedding() {
   Value table = tensor(0), ids = tensor(1);
-  return table && ids && isActType(type()) && typeOf(table).getRank() == 2
-             ? EmbeddingOp::create(*b, loc, type(), table, ids, IntegerAttr())
-                   .getResult()
-             : Value();
+  if (!table || !ids || typeOf(table).getRank() != 2 ||
+      typeOf(ids).getRank() + 1 != type().getRank() ||
+      typeOf(ids).getShape() != type().getShape().drop_back() ||
+      typeOf(table).getDimSize(1) != type().getShape().back() ||
+      !isa<IntegerType>(typeOf(ids).getElementType()))
+    return {};
+  // Each id is repeated along the row.
+  SmallVector<int64_t> shape(typeOf(ids).getShape());
+  shape.push_back(1);
+  Value wide = reshapedTensor(
+      *b, loc, ids, RankedTensorType::get(shape, typeOf(ids).getElementType()));
+  return elementwise(wide, [&](OpBuilder &inner, ValueRange v) -> Value {
+    Value row = arith::IndexCastOp::create(inner, loc, inner.getIndexType(),
+                                           v[0]),
+          column = linalg::IndexOp::create(inner, loc, type().getRank() - 1);
+    return tensor::ExtractOp::create(inner, loc, table,
+                                     ValueRange{row, column});
+  });
 }
 
 Value Lowering::gathered() {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""documents.py BUILD: the Python of docs/python.md and docs/embedding.md, and the cells of the
-notebook run."""
+"""documents.py BUILD: the Python of README.md, docs/python.md and docs/embedding.md, and the
+cells of the notebook run."""
 import json
 import os
 import pathlib
@@ -37,7 +37,7 @@ os.chdir(tempfile.mkdtemp(prefix="act-documents-"))
 models = root / "test/python/raise/models"
 shutil.copy(models / "llama.linalg", "model.linalg")
 shutil.copy(models / "gpt2.jax.stablehlo", "model.stablehlo")
-bad = page("docs/python.md") + page("docs/embedding.md") + run(
+bad = page("README.md") + page("docs/python.md") + page("docs/embedding.md") + run(
     "memory.ipynb", ["".join(c["source"]) for c in cells if c["cell_type"] == "code"])
 shutil.rmtree(os.getcwd())
 sys.exit(bad > 0)
