@@ -2,6 +2,8 @@
 #include "passes/raise/LossForm.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 #include "passes/raise/GatherForm.h"
 #include "passes/raise/MaskForm.h"
 #include "passes/raise/SoftmaxForm.h"
@@ -218,9 +220,80 @@ std::optional<std::pair<Value, Term>> pickedFrom(Operation *op) {
   return std::nullopt;
 }
 
+Term wholeTerm(Value tensor) {
+  Read read{tensor, {}};
+  for (unsigned d = 0, e = typeOf(tensor).getRank(); d < e; ++d)
+    read.dims.push_back(d);
+  return *Term::of(read);
+}
+
+/// The same where the table is one dimension, as TOSA has gathers: the
+/// element's number is the sum of a row's number times the row's size, and of
+/// the label.
+std::optional<std::pair<Value, Term>> pickedFlat(Operation *op) {
+  auto gather = gatherOf(op);
+  if (!gather)
+    return std::nullopt;
+  std::optional<Read> ids;
+  for (auto [d, index] : llvm::enumerate(gather->at)) {
+    if (typeOf(gather->table).getDimSize(d) == 1)
+      continue;
+    if (ids || !index.ids)
+      return std::nullopt;
+    ids = index.ids;
+  }
+  Value table = gather->table;
+  while (isa_and_present<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(
+      table.getDefiningOp()))
+    table = table.getDefiningOp()->getOperand(0);
+  auto numbers = Term::of(ids);
+  auto sum = numbers ? reductionOf(numbers->op()) : std::nullopt;
+  if (!sum || sum->kind != ReductionForm::Sum || typeOf(table).getRank() != 2 ||
+      !isWhole(*numbers))
+    return std::nullopt;
+  auto product = sum->input.getDefiningOp<linalg::GenericOp>();
+  if (!product || typeOf(sum->input).getShape().back() != 2 ||
+      sum->along !=
+          SmallVector<unsigned>{unsigned(typeOf(sum->input).getRank() - 1)} ||
+      !Term::of(product).is<arith::MulIOp>())
+    return std::nullopt;
+  const int64_t rows = typeOf(table).getDimSize(0),
+                classes = typeOf(table).getDimSize(1);
+  for (unsigned i : {0u, 1u}) {
+    auto factors = Term::of(product).input(i),
+         pairs = Term::of(product).input(1 - i);
+    DenseIntElementsAttr list;
+    if (!factors || !pairs ||
+        !matchPattern(factors->read.value, m_Constant(&list)) ||
+        list.getNumElements() != 2 ||
+        (*list.value_begin<APInt>()).getSExtValue() != classes ||
+        (*(list.value_begin<APInt>() + 1)).getSExtValue() != 1)
+      continue;
+    auto concat = pairs->read.value.getDefiningOp<tensor::ConcatOp>();
+    if (!concat || concat.getNumOperands() != 2 ||
+        int64_t(concat.getDim()) != typeOf(concat.getResult()).getRank() - 1 ||
+        !isWhole(*pairs))
+      continue;
+    auto first = typeOf(concat.getOperand(0)),
+         second = typeOf(concat.getOperand(1));
+    if (first.getNumElements() != rows || second.getNumElements() != rows)
+      continue;
+    const auto *row = llvm::find(first.getShape(), rows);
+    Read places{concat.getOperand(0), {}};
+    for (unsigned d = 0, e = first.getRank(); d < e; ++d)
+      places.dims.push_back(d);
+    if (row != first.getShape().end() &&
+        countsAlong(places, row - first.getShape().begin(), first.getRank()))
+      return std::pair(table, wholeTerm(concat.getOperand(1)));
+  }
+  return std::nullopt;
+}
+
 /// -loss for each label: what is read of log-probabilities.
 std::optional<Parts> picked(Value v) {
   Operation *op = v.getDefiningOp();
+  if (auto pick = pickedFlat(op))
+    return withLabels(logitsOf(pick->first), pick->second, -1);
   if (auto pick = pickedFrom(op))
     return withLabels(logitsOf(pick->first), pick->second, -1);
   // The sum of log-probabilities times [label = class].
@@ -270,10 +343,7 @@ std::optional<Parts> partsOf(Value v) {
     // All of what is summed, perhaps behind reshapes.
     if (!wide(typeOf(v).getShape()).empty())
       return std::nullopt;
-    Read read{sum->input, {}};
-    for (unsigned d = 0, e = typeOf(sum->input).getRank(); d < e; ++d)
-      read.dims.push_back(d);
-    auto parts = next(Term::of(read), sum->input);
+    auto parts = next(wholeTerm(sum->input), sum->input);
     if (!parts || parts->reduction != Reduction::None)
       return std::nullopt;
     parts->reduction = Reduction::Sum;
@@ -332,11 +402,16 @@ std::optional<Parts> partsOf(Value v) {
       parts->factor *= divides ? 1 / scaled->second : scaled->second;
     return parts;
   }
-  if (!term.is<arith::DivFOp>())
-    return std::nullopt;
-  // A sum by the number of counted labels.
-  auto parts = next(term.input(0), v);
-  auto count = term.input(1);
+  // A sum by the number of counted labels, or times its reciprocal.
+  auto total = term.input(0), count = term.input(1);
+  if (term.is<arith::MulFOp>()) {
+    if (total && total->is<arith::DivFOp>() && total->number(0) == 1.0)
+      std::swap(total, count);
+    if (!count || !count->is<arith::DivFOp>() || count->number(0) != 1.0)
+      return std::nullopt;
+    count = count->input(1);
+  }
+  auto parts = next(total, v);
   if (!parts || parts->reduction != Reduction::Sum || !parts->ignore || !count)
     return std::nullopt;
   if (count->is<arith::SIToFPOp, arith::UIToFPOp>())
@@ -344,10 +419,7 @@ std::optional<Parts> partsOf(Value v) {
   auto sum = count ? reductionOf(count->op()) : std::nullopt;
   if (!sum || sum->kind != ReductionForm::Sum)
     return std::nullopt;
-  Read read{sum->input, {}};
-  for (unsigned d = 0, e = typeOf(sum->input).getRank(); d < e; ++d)
-    read.dims.push_back(d);
-  auto ones = Term::of(read);
+  std::optional<Term> ones = wholeTerm(sum->input);
   while (ones && ones->is<arith::ExtUIOp, arith::UIToFPOp, arith::ExtSIOp>())
     ones = ones->input(0);
   auto counted = countedBy(ones);
