@@ -356,57 +356,58 @@ static bool isKnown(Type type) {
 }
 
 /// What each op means. Of booleans, a sum is `or` and a product `and`.
-const llvm::StringMap<Value (Lowering::*)()> &Lowering::table() {
-  static const auto *all = new llvm::StringMap<Value (Lowering::*)()>{
-      {"abs", &Lowering::ofFloats<math::AbsFOp>},
-      {"add", &Lowering::either<arith::AddFOp, arith::AddIOp, arith::OrIOp>},
-      {"and", &Lowering::ofBooleans<arith::AndIOp>},
-      {"broadcast_in_dim", &Lowering::broadcast},
-      {"ceil", &Lowering::ofFloats<math::CeilOp>},
-      {"chlo.erf", &Lowering::ofFloats<math::ErfOp>},
-      {"chlo.erfc", &Lowering::erfc},
-      {"chlo.square", &Lowering::squared},
-      {"clamp", &Lowering::clamped},
-      {"compare", &Lowering::compared},
-      {"concatenate", &Lowering::concatenated},
-      {"constant", &Lowering::constant},
-      {"convert", &Lowering::converted},
-      {"convolution", &Lowering::convolved},
-      {"cosine", &Lowering::ofFloats<math::CosOp>},
-      {"divide", &Lowering::either<arith::DivFOp, arith::DivSIOp>},
-      {"dot_general", &Lowering::product},
-      {"dynamic_iota", &Lowering::dynamicallyCounted},
-      {"exponential", &Lowering::ofFloats<math::ExpOp>},
-      {"exponential_minus_one", &Lowering::ofFloats<math::ExpM1Op>},
-      {"floor", &Lowering::ofFloats<math::FloorOp>},
-      {"gather", &Lowering::gathered},
-      {"iota", &Lowering::counted},
-      {"is_finite", &Lowering::isFinite},
-      {"log", &Lowering::ofFloats<math::LogOp>},
-      {"log_plus_one", &Lowering::ofFloats<math::Log1pOp>},
-      {"logistic", &Lowering::logistic},
-      {"maximum", &Lowering::either<arith::MaximumFOp, arith::MaxSIOp>},
-      {"minimum", &Lowering::either<arith::MinimumFOp, arith::MinSIOp>},
+const llvm::StringMap<Lowering::Rule> &Lowering::table() {
+  static const auto *all = new llvm::StringMap<Rule>{
+      {"abs", {&Lowering::ofFloats<math::AbsFOp>, 1}},
+      {"add",
+       {&Lowering::either<arith::AddFOp, arith::AddIOp, arith::OrIOp>, 2}},
+      {"and", {&Lowering::ofBooleans<arith::AndIOp>, 2}},
+      {"broadcast_in_dim", {&Lowering::broadcast, 1}},
+      {"ceil", {&Lowering::ofFloats<math::CeilOp>, 1}},
+      {"chlo.erf", {&Lowering::ofFloats<math::ErfOp>, 1}},
+      {"chlo.erfc", {&Lowering::erfc, 1}},
+      {"chlo.square", {&Lowering::squared, 1}},
+      {"clamp", {&Lowering::clamped, 3}},
+      {"compare", {&Lowering::compared, 2}},
+      {"concatenate", {&Lowering::concatenated, anyCount}},
+      {"constant", {&Lowering::constant, 0}},
+      {"convert", {&Lowering::converted, 1}},
+      {"convolution", {&Lowering::convolved, 2}},
+      {"cosine", {&Lowering::ofFloats<math::CosOp>, 1}},
+      {"divide", {&Lowering::either<arith::DivFOp, arith::DivSIOp>, 2}},
+      {"dot_general", {&Lowering::product, 2}},
+      {"dynamic_iota", {&Lowering::dynamicallyCounted, 1}},
+      {"exponential", {&Lowering::ofFloats<math::ExpOp>, 1}},
+      {"exponential_minus_one", {&Lowering::ofFloats<math::ExpM1Op>, 1}},
+      {"floor", {&Lowering::ofFloats<math::FloorOp>, 1}},
+      {"gather", {&Lowering::gathered, 2}},
+      {"iota", {&Lowering::counted, 0}},
+      {"is_finite", {&Lowering::isFinite, 1}},
+      {"log", {&Lowering::ofFloats<math::LogOp>, 1}},
+      {"log_plus_one", {&Lowering::ofFloats<math::Log1pOp>, 1}},
+      {"logistic", {&Lowering::logistic, 1}},
+      {"maximum", {&Lowering::either<arith::MaximumFOp, arith::MaxSIOp>, 2}},
+      {"minimum", {&Lowering::either<arith::MinimumFOp, arith::MinSIOp>, 2}},
       {"multiply",
-       &Lowering::either<arith::MulFOp, arith::MulIOp, arith::AndIOp>},
-      {"negate", &Lowering::ofFloats<arith::NegFOp>},
-      {"not", &Lowering::inverted},
-      {"or", &Lowering::ofBooleans<arith::OrIOp>},
-      {"pad", &Lowering::padded},
-      {"power", &Lowering::ofFloats<math::PowFOp>},
-      {"reduce", &Lowering::reduced},
-      {"reduce_window", &Lowering::windowReduced},
-      {"remainder", &Lowering::either<arith::RemFOp, arith::RemSIOp>},
-      {"reshape", &Lowering::reshaped},
-      {"rsqrt", &Lowering::ofFloats<math::RsqrtOp>},
-      {"select", &Lowering::simple<arith::SelectOp>},
-      {"sign", &Lowering::signed_},
-      {"sine", &Lowering::ofFloats<math::SinOp>},
-      {"slice", &Lowering::sliced},
-      {"sqrt", &Lowering::ofFloats<math::SqrtOp>},
-      {"subtract", &Lowering::either<arith::SubFOp, arith::SubIOp>},
-      {"tanh", &Lowering::ofFloats<math::TanhOp>},
-      {"transpose", &Lowering::transposed},
+       {&Lowering::either<arith::MulFOp, arith::MulIOp, arith::AndIOp>, 2}},
+      {"negate", {&Lowering::ofFloats<arith::NegFOp>, 1}},
+      {"not", {&Lowering::inverted, 1}},
+      {"or", {&Lowering::ofBooleans<arith::OrIOp>, 2}},
+      {"pad", {&Lowering::padded, 2}},
+      {"power", {&Lowering::ofFloats<math::PowFOp>, 2}},
+      {"reduce", {&Lowering::reduced, 2}},
+      {"reduce_window", {&Lowering::windowReduced, 2}},
+      {"remainder", {&Lowering::either<arith::RemFOp, arith::RemSIOp>, 2}},
+      {"reshape", {&Lowering::reshaped, 1}},
+      {"rsqrt", {&Lowering::ofFloats<math::RsqrtOp>, 1}},
+      {"select", {&Lowering::simple<arith::SelectOp>, 3}},
+      {"sign", {&Lowering::signed_, 1}},
+      {"sine", {&Lowering::ofFloats<math::SinOp>, 1}},
+      {"slice", {&Lowering::sliced, 1}},
+      {"sqrt", {&Lowering::ofFloats<math::SqrtOp>, 1}},
+      {"subtract", {&Lowering::either<arith::SubFOp, arith::SubIOp>, 2}},
+      {"tanh", {&Lowering::ofFloats<math::TanhOp>, 1}},
+      {"transpose", {&Lowering::transposed, 1}},
   };
   return *all;
 }
@@ -414,10 +415,13 @@ const llvm::StringMap<Value (Lowering::*)()> &Lowering::table() {
 Value Lowering::run() {
   auto found = table().find(name);
   if (found == table().end() || op->getNumResults() != 1 ||
+      (found->second.operands == anyCount
+           ? op->getNumOperands() == 0
+           : int(op->getNumOperands()) != found->second.operands) ||
       op->getNumRegions() > 1 || !llvm::all_of(op->getResultTypes(), isKnown) ||
       !llvm::all_of(op->getOperandTypes(), isKnown))
     return {};
-  return (this->*found->second)();
+  return (this->*found->second.make)();
 }
 
 LogicalResult act::lowerStableHlo(func::FuncOp function) {

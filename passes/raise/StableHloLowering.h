@@ -98,7 +98,12 @@ private:
                                                  : simple<I>();
   }
 
-  static const llvm::StringMap<mlir::Value (Lowering::*)()> &table();
+  static constexpr int anyCount = -1;
+  struct Rule {
+    mlir::Value (Lowering::*make)();
+    int operands; ///< how many; anyCount: one or more
+  };
+  static const llvm::StringMap<Rule> &table();
   mlir::Value logistic();
   mlir::Value concatenated();
   mlir::Value constant();

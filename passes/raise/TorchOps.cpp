@@ -60,7 +60,7 @@ Value Lowering::repeated() {
 }
 
 Value Lowering::joined() {
-  auto found = lists.find(op->getOperand(0));
+  auto found = count() ? lists.find(op->getOperand(0)) : lists.end();
   auto along = dimension(1, type().getRank());
   if (found == lists.end() || !along)
     return {};
@@ -166,8 +166,11 @@ Value Lowering::literal() {
   if (!dense || dense.getType().getShape() != type().getShape())
     return {};
   // Its integers are signed, arith's have no sign.
-  if (isa<IntegerType>(element()) && !element().isInteger(1))
+  if (isa<IntegerType>(element()) && !element().isInteger(1)) {
+    if (!dense.getElementType().isInteger(element().getIntOrFloatBitWidth()))
+      return {};
     dense = dense.bitcast(element());
+  }
   return dense.getElementType() == element()
              ? arith::ConstantOp::create(*b, loc, dense).getResult()
              : Value();
