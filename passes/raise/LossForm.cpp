@@ -441,6 +441,9 @@ std::optional<LossMatch> act::lossOf(Value value) {
   Type logits = typeOf(parts->logits).getElementType(),
        labels = typeOf(parts->labels).getElementType();
   if (!logits.isF32() || !(labels.isInteger(32) || labels.isInteger(64))) {
+    for (Operation *user : value.getUsers()) // said once, of the largest
+      if (user->getNumResults() == 1 && partsOf(user->getResult(0)))
+        return std::nullopt;
     emitRemark(value.getLoc())
         << "raise-to-act: nearly a cross entropy: logits are " << logits
         << " and labels " << labels

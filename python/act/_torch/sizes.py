@@ -7,18 +7,19 @@ from itertools import product
 from .memory import torch_memory
 
 
-def torch_formula(step, sizes, **options):
-    """retained_bytes of a step as a polynomial in sizes, as text.
+def torch_formula(step, sizes, of="retained_bytes", **options):
+    """What a step takes as a polynomial in sizes, as text: its ``retained_bytes``, or another
+    of TorchMemory's figures, such as ``peak_bytes``.
 
     ``step(**sizes)`` returns (loss, model) for sizes; ``sizes`` has one value for each, at
     which and around which the step runs: ``{"b": 2, "s": 64}``. Other options are
     torch_memory's. The polynomial is at most of degree 2 in each size; it has to hold at
-    sizes that it was not made from, else the result is None, as where a kernel's choice or
-    a padded row depends on a size.
+    sizes that it was not made from, else the result is None, as where a kernel's choice, a
+    padded row or the moment of the peak depends on a size.
     """
     def measured(at):
         loss, model = step(**at)
-        return torch_memory(loss, model, **options).retained_bytes
+        return getattr(torch_memory(loss, model, **options), of)
 
     names = list(sizes)
     points = {n: [sizes[n] * k for k in (1, 2, 3)] for n in names}

@@ -302,6 +302,9 @@ def reports():
     small = {"b": 3, "s": 40}
     measured = act.torch_memory(loss_of(3, 40), llama()).retained_bytes
     check(f"retained = {formula}", formula is not None and eval(formula, {}, small) == measured)
+    formula = act.torch_formula(lambda b, s: (loss_of(b, s), llama()), {"b": 2, "s": 16}, of="peak_bytes")
+    measured = act.torch_memory(loss_of(3, 40), llama()).peak_bytes
+    check(f"peak = {formula}", formula is not None and eval(formula, {}, small) == measured)
     size, at = act.torch_fits(lambda n: (loss_of(1, n), llama()), "rows", "8MB")
     more = act.torch_memory(loss_of(1, size + 1), llama()).total_peak_bytes
     check(f"{size} rows fit on 8 MB", at.total_peak_bytes <= 8_000_000 < more)
