@@ -161,6 +161,13 @@ std::optional<double> act::numberIn(const Elementwise::Input &input) {
                     : numberOf(input.constant);
 }
 
+Read act::wholeRead(Value tensor) {
+  Read read{tensor, {}};
+  for (unsigned d = 0, e = typeOf(tensor).getRank(); d < e; ++d)
+    read.dims.push_back(d);
+  return read;
+}
+
 std::optional<Term> Term::of(const std::optional<Read> &read) {
   if (!read)
     return std::nullopt;
@@ -168,12 +175,7 @@ std::optional<Term> Term::of(const std::optional<Read> &read) {
   return Term{base, elementwiseOf(base.value.getDefiningOp())};
 }
 
-Term Term::of(linalg::GenericOp op) {
-  Read whole{op.getResult(0), {}};
-  for (unsigned d = 0, e = typeOf(whole.value).getRank(); d < e; ++d)
-    whole.dims.push_back(d);
-  return *of(whole);
-}
+Term Term::of(linalg::GenericOp op) { return *of(wholeRead(op.getResult(0))); }
 
 std::optional<Term> Term::input(unsigned i) const {
   if (!form || i >= form->inputs.size())

@@ -24,6 +24,8 @@ struct Read {
   bool isIdentity(unsigned rank) const;
 };
 
+/// All of a tensor, at iterations of its own shape.
+Read wholeRead(mlir::Value tensor);
 /// The map's results as dimensions, or as the only index of a dimension of size
 /// 1. None for other expressions.
 std::optional<Read> readBy(mlir::AffineMap map, mlir::Value v);
@@ -82,8 +84,8 @@ struct Term {
   std::optional<Term> input(unsigned i) const;
   /// The operand, if it is a number.
   std::optional<double> number(unsigned i) const;
-  /// For an op of two operands, one of which is a number: the other operand and
-  /// the number.
+  /// If the op has two operands and one is a number: the other operand, and the
+  /// number.
   std::optional<std::pair<Term, double>> withNumber() const;
   /// The dimensions that it has, if they are in order, without those of size 1.
   std::optional<llvm::SmallVector<unsigned>> ordered() const;

@@ -50,7 +50,7 @@ Value underLogSum(const std::optional<Term> &row) {
   if (!row || !row->is<math::LogOp>())
     return {};
   auto sum = row->input(0);
-  if (sum && sum->is<math::AbsFOp>()) // of what is not negative
+  if (sum && sum->is<math::AbsFOp>()) // a sum of exponentials is positive
     sum = sum->input(0);
   auto reduction = sum ? reductionOf(sum->op()) : std::nullopt;
   if (!reduction || reduction->kind != ReductionForm::Sum || !isWhole(*sum) ||
@@ -220,12 +220,7 @@ std::optional<std::pair<Value, Term>> pickedFrom(Operation *op) {
   return std::nullopt;
 }
 
-Term wholeTerm(Value tensor) {
-  Read read{tensor, {}};
-  for (unsigned d = 0, e = typeOf(tensor).getRank(); d < e; ++d)
-    read.dims.push_back(d);
-  return *Term::of(read);
-}
+Term wholeTerm(Value tensor) { return *Term::of(wholeRead(tensor)); }
 
 /// The same where the table is one dimension, as TOSA has gathers: the
 /// element's number is the sum of a row's number times the row's size, and of
@@ -279,11 +274,9 @@ std::optional<std::pair<Value, Term>> pickedFlat(Operation *op) {
     if (first.getNumElements() != rows || second.getNumElements() != rows)
       continue;
     const auto *row = llvm::find(first.getShape(), rows);
-    Read places{concat.getOperand(0), {}};
-    for (unsigned d = 0, e = first.getRank(); d < e; ++d)
-      places.dims.push_back(d);
     if (row != first.getShape().end() &&
-        countsAlong(places, row - first.getShape().begin(), first.getRank()))
+        countsAlong(wholeRead(concat.getOperand(0)),
+                    row - first.getShape().begin(), first.getRank()))
       return std::pair(table, wholeTerm(concat.getOperand(1)));
   }
   return std::nullopt;
@@ -340,7 +333,7 @@ std::optional<Parts> partsOf(Value v) {
   };
   if (auto sum = reductionOf(v.getDefiningOp());
       sum && sum->kind == ReductionForm::Sum) {
-    // All of what is summed, perhaps behind reshapes.
+    // The sum has to cover the whole tensor.
     if (!wide(typeOf(v).getShape()).empty())
       return std::nullopt;
     auto parts = next(wholeTerm(sum->input), sum->input);

@@ -188,9 +188,8 @@ std::optional<BareNorm> act::bareNormAt(linalg::GenericOp op) {
   if (!form || !isa_and_present<arith::MulFOp, arith::DivFOp>(form->scalar) ||
       !rank)
     return std::nullopt;
-  Read whole = Term::of(op).read;
   Elementwise::Input self;
-  self.read = whole;
+  self.read = wholeRead(op.getResult(0));
   auto normed = normedOf(self, rank);
   if (!normed)
     return std::nullopt;

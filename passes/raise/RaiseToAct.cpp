@@ -102,8 +102,8 @@ struct RaiseToAct : act::impl::RaiseToActPassBase<RaiseToAct> {
     return runPipeline(pm, module);
   }
 
-  /// From the last op to the first: what is part of a larger one is erased
-  /// before it is asked for.
+  /// From the last op to the first. A larger match erases its parts, so they
+  /// are not tried.
   static void replaceLargest(func::FuncOp function,
                              function_ref<Value(Operation *, Maker &)> made) {
     OpBuilder b(function.getContext());

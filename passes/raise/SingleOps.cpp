@@ -122,11 +122,9 @@ Value productOf(linalg::GenericOp op, Maker &make) {
   v = make.reshaped(make.transposed(v, permutation), type.getShape());
   if (!goesOn)
     return v;
-  Read read{start, {}};
-  for (unsigned d = 0, e = type.getRank(); d < e; ++d)
-    read.dims.push_back(d);
-  return act::AddOp::create(make.b, make.loc, type, v,
-                            make.aligned(lookThrough(read), type.getRank()));
+  return act::AddOp::create(
+      make.b, make.loc, type, v,
+      make.aligned(lookThrough(wholeRead(start)), type.getRank()));
 }
 
 /// The number that the op has for numbers that are known; null if they are not.
@@ -281,8 +279,8 @@ Value partAlong(Value v, unsigned d, int64_t offset, int64_t size,
     to.append(last);
     return make.reshaped(value, to);
   };
-  // Groups of `stride` elements, of which one is taken. The last group may end
-  // outside: then the groups begin earlier.
+  // One element of each group of `stride` is taken. If the last group would end
+  // outside, the groups begin earlier.
   const int64_t begin = std::min(offset, shape[d] - size * stride);
   if (stride > 1 && (begin < 0 || offset - begin >= stride))
     return {};

@@ -67,16 +67,8 @@ Value Lowering::chosen() {
     unsigned next = 1;
     Value sides[2];
     for (unsigned i : {1u, 2u})
-      sides[i - 1] =
-          tensor(i)
-              ? castScalar(inner, loc, v[next++], element())
-              : arith::ConstantOp::create(
-                    inner, loc,
-                    isa<FloatType>(element())
-                        ? TypedAttr(inner.getFloatAttr(element(), *number(i)))
-                        : TypedAttr(inner.getIntegerAttr(element(),
-                                                         int64_t(*number(i)))))
-                    .getResult();
+      sides[i - 1] = tensor(i) ? castScalar(inner, loc, v[next++], element())
+                               : scalar(inner, element(), *number(i));
     return arith::SelectOp::create(inner, loc, v[0], sides[0], sides[1]);
   });
 }
@@ -87,8 +79,7 @@ Value Lowering::relu() {
   if (!x || !isa<FloatType>(element()))
     return {};
   return elementwise(x, [&](OpBuilder &inner, ValueRange v) -> Value {
-    Value zero =
-        arith::ConstantOp::create(inner, loc, inner.getFloatAttr(element(), 0));
+    Value zero = scalar(inner, element(), 0);
     Value isAbove = arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::UGT,
                                           v[0], zero);
     return arith::SelectOp::create(inner, loc, isAbove, v[0], zero);
@@ -100,8 +91,7 @@ Value Lowering::sigmoid() {
   if (!x || !isa<FloatType>(element()))
     return {};
   return elementwise(x, [&](OpBuilder &inner, ValueRange v) -> Value {
-    Value one =
-        arith::ConstantOp::create(inner, loc, inner.getFloatAttr(element(), 1));
+    Value one = scalar(inner, element(), 1);
     Value e = math::ExpOp::create(inner, loc,
                                   arith::NegFOp::create(inner, loc, v[0]));
     return arith::DivFOp::create(inner, loc, one,

@@ -86,12 +86,14 @@ private:
   Value empty(RankedTensorType of) {
     return tensor::EmptyOp::create(*b, loc, of.getShape(), of.getElementType());
   }
-  Value scalar(Type of, double n) {
+  /// A number in a type of floats or integers.
+  Value scalar(OpBuilder &at, Type of, double n) {
     if (isa<FloatType>(of))
-      return arith::ConstantOp::create(*b, loc, b->getFloatAttr(of, n));
-    return arith::ConstantOp::create(*b, loc,
-                                     b->getIntegerAttr(of, int64_t(n)));
+      return arith::ConstantOp::create(at, loc, at.getFloatAttr(of, n));
+    return arith::ConstantOp::create(at, loc,
+                                     at.getIntegerAttr(of, int64_t(n)));
   }
+  Value scalar(Type of, double n) { return scalar(*b, of, n); }
   Value filled(RankedTensorType of, double n) {
     return linalg::FillOp::create(*b, loc,
                                   ValueRange(scalar(of.getElementType(), n)),
@@ -161,16 +163,8 @@ private:
       Value sides[2];
       unsigned next = 0;
       for (unsigned i : {0u, 1u})
-        sides[i] =
-            numbers[i]
-                ? arith::ConstantOp::create(
-                      inner, loc,
-                      isa<FloatType>(of)
-                          ? TypedAttr(inner.getFloatAttr(of, *numbers[i]))
-                          : TypedAttr(
-                                inner.getIntegerAttr(of, int64_t(*numbers[i]))))
-                      .getResult()
-                : castScalar(inner, loc, v[next++], of);
+        sides[i] = numbers[i] ? scalar(inner, of, *numbers[i])
+                              : castScalar(inner, loc, v[next++], of);
       return f(inner, sides[0], sides[1]);
     });
   }

@@ -136,12 +136,7 @@ Value Lowering::counted() {
     i = arith::IndexCastOp::create(inner, loc, wide, i);
     const bool isFloat = isa<FloatType>(element());
     i = castScalar(inner, loc, i, element());
-    auto at = [&](double n) -> Value {
-      return arith::ConstantOp::create(
-          inner, loc,
-          isFloat ? TypedAttr(inner.getFloatAttr(element(), n))
-                  : TypedAttr(inner.getIntegerAttr(element(), int64_t(n))));
-    };
+    auto at = [&](double n) { return scalar(inner, element(), n); };
     if (*step != 1)
       i = isFloat ? arith::MulFOp::create(inner, loc, i, at(*step)).getResult()
                   : arith::MulIOp::create(inner, loc, i, at(*step)).getResult();
@@ -237,8 +232,7 @@ Value Lowering::mean() {
   const double size = double(typeOf(tensor(0)).getNumElements()) /
                       std::max<int64_t>(type().getNumElements(), 1);
   return elementwise(sum, [&](OpBuilder &inner, ValueRange v) -> Value {
-    Value n = arith::ConstantOp::create(inner, loc,
-                                        inner.getFloatAttr(element(), size));
+    Value n = scalar(inner, element(), size);
     return arith::DivFOp::create(inner, loc, v[0], n);
   });
 }

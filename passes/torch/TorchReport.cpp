@@ -17,6 +17,13 @@ using namespace mlir;
 namespace act {
 namespace {
 
+/// A moment is an operator. One that allocates nothing belongs to the previous
+/// point.
+int64_t pointAt(const std::map<int64_t, int64_t> &points, int64_t moment) {
+  auto after = points.upper_bound(moment);
+  return after == points.begin() ? 0 : std::prev(after)->second;
+}
+
 /// The report of one run. Moments of the run are numbered by operator; points
 /// of the timeline are the moments at which something is allocated.
 class Describer {
@@ -124,17 +131,12 @@ void Describer::timeline() {
   out.peakBytes = run.peakBytes;
 }
 
-// A moment is an operator. One that allocates nothing belongs to the previous
-// point.
 PlacedTrace Describer::trace() const {
   PlacedTrace out;
   out.trace = eager::allocatorTrace(run);
   out.points.assign(run.resident.size(), -1);
-  for (const eager::Event &e : run.events) {
-    auto after = points.upper_bound(e.moment);
-    out.points.push_back(after == points.begin() ? 0
-                                                 : std::prev(after)->second);
-  }
+  for (const eager::Event &e : run.events)
+    out.points.push_back(pointAt(points, e.moment));
   return out;
 }
 
@@ -189,6 +191,16 @@ void Describer::describe() {
 
 } // namespace
 
+static FailureOr<report::MemoryReport> finished(Location loc,
+                                                report::MemoryReport report) {
+  if (auto status = report::complete(report); !status)
+    return emitError(loc) << status.error().str();
+  if (auto status = report::check(report); !status)
+    return emitError(loc) << "the memory report contradicts itself: "
+                          << status.error().str();
+  return report;
+}
+
 FailureOr<report::MemoryReport>
 describeTorch(ModuleOp module, StringRef attention, StringRef checkpoint,
               const std::optional<AllocatorChoice> &allocator, bool formulas) {
@@ -219,12 +231,7 @@ describeTorch(ModuleOp module, StringRef attention, StringRef checkpoint,
         "step up to its last gradient; no optimizer, and of what kernels "
         "borrow only the workspaces of products");
   }
-  if (auto status = report::complete(report); !status)
-    return emitError(module.getLoc()) << status.error().str();
-  if (auto status = report::check(report); !status)
-    return emitError(module.getLoc())
-           << "the memory report contradicts itself: " << status.error().str();
-  return report;
+  return finished(module.getLoc(), std::move(report));
 }
 
 /// One point per operator that allocates, as above; the optimizer is the
@@ -314,11 +321,7 @@ describeTorchLog(Location loc, StringRef path,
     std::vector<int64_t> moments;
     placed.trace = eager::allocatorTrace(*log, moments);
     for (int64_t moment : moments) {
-      auto after = points.upper_bound(moment);
-      placed.points.push_back(moment < 0 ? -1
-                              : after == points.begin()
-                                  ? 0
-                                  : std::prev(after)->second);
+      placed.points.push_back(moment < 0 ? -1 : pointAt(points, moment));
     }
     replayAllocator(report, placed, *allocator);
     report.notes.push_back(
@@ -326,12 +329,7 @@ describeTorchLog(Location loc, StringRef path,
         "inputs and one step; of what kernels borrow only the workspaces of "
         "products");
   }
-  if (auto status = report::complete(report); !status)
-    return emitError(loc) << status.error().str();
-  if (auto status = report::check(report); !status)
-    return emitError(loc) << "the memory report contradicts itself: "
-                          << status.error().str();
-  return report;
+  return finished(loc, std::move(report));
 }
 
 } // namespace act

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Errors of a C interface: a call returns a code, and the thread's last message
-// is asked for. Each library that links this keeps its own messages.
+// Errors of a C interface. A call returns a code; the caller asks for the
+// thread's last message. Each library that links this keeps its own messages.
 #ifndef ACT_CINTERFACE_LASTERROR_H
 #define ACT_CINTERFACE_LASTERROR_H
 #include <exception>
