@@ -347,10 +347,11 @@ Value padded(tensor::PadOp pad, Maker &make) {
     return {};
   Value v = pad.getSource();
   auto single = RankedTensorType::get({}, typeOf(v).getElementType());
-  for (auto [d, below, above] :
-       llvm::enumerate(pad.getMixedLowPad(), pad.getMixedHighPad())) {
-    const int64_t low = getConstantIntValue(below).value_or(-1),
-                  high = getConstantIntValue(above).value_or(-1);
+  SmallVector<OpFoldResult> below = pad.getMixedLowPad(),
+                            above = pad.getMixedHighPad();
+  for (unsigned d = 0; d < below.size(); ++d) {
+    const int64_t low = getConstantIntValue(below[d]).value_or(-1),
+                  high = getConstantIntValue(above[d]).value_or(-1);
     if (low < 0 || high < 0) // not known, or a crop
       return {};
     SmallVector<Value> parts;

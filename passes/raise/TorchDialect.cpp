@@ -111,7 +111,8 @@ Value Lowering::gelu() {
       count() > 1 ? constants.find(op->getOperand(1)) : constants.end();
   if (!x || !isActType(type()))
     return {};
-  StringRef how = found == constants.end() ? "none" : found->second.word;
+  const std::string how =
+      found == constants.end() ? "none" : found->second.word;
   if (how == "tanh")
     return GeluNewOp::create(*b, loc, type(), x);
   return how == "none" ? GeluOp::create(*b, loc, type(), x).getResult()
