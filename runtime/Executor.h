@@ -172,21 +172,31 @@ public:
     return adopt(address, bytes, nullptr);
   }
   virtual Status unregisterHost(void *address) { return free(address); }
-  /// Whether free() accepts the address.
-  virtual bool isAllocation(const void *address) const = 0;
+  /// How many times free() accepts the address: memory of others may be adopted
+  /// several times.
+  virtual size_t allocationsAt(const void *address) const = 0;
+  bool isAllocation(const void *address) const {
+    return allocationsAt(address) != 0;
+  }
   /// Lends an allocation to another owner (actrt_to_dlpack): only that owner
-  /// frees it, until takeBack(). lend() is false if it is lent already.
+  /// frees it, until takeBack(). lend() is false if all that begin at the
+  /// address are lent already.
   bool lend(const void *address) {
     std::lock_guard<std::mutex> guard(lending);
-    return lent.insert(address).second;
+    if (lent.count(address) >= allocationsAt(address))
+      return false;
+    lent.insert(address);
+    return true;
   }
   bool isLent(const void *address) const {
     std::lock_guard<std::mutex> guard(lending);
-    return lent.count(address) != 0;
+    return lent.count(address) != 0 &&
+           lent.count(address) >= allocationsAt(address);
   }
   void takeBack(const void *address) {
     std::lock_guard<std::mutex> guard(lending);
-    lent.erase(address);
+    if (auto it = lent.find(address); it != lent.end())
+      lent.erase(it);
   }
   /// Notes that the range is written by means other than this interface.
   virtual void writtenByOthers(void *, uint64_t) {}
@@ -222,7 +232,7 @@ public:
 
 private:
   mutable std::mutex lending;
-  std::set<const void *> lent;
+  std::multiset<const void *> lent;
 };
 
 struct DeviceOptions {

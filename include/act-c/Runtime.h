@@ -482,7 +482,8 @@ struct DLManagedTensor;
  * allocation of the device, valid until actrt_free, with the elements row-major
  * and without gaps. It is the tensor's own memory if the device can use that
  * (host with a CPU tensor, cuda with a tensor on the same GPU), else a copy.
- * *type receives dtype and shape. */
+ * Memory may come several times, as a whole and in parts; each time is freed on
+ * its own. *type receives dtype and shape. */
 ACTRT_API actrt_status actrt_from_dlpack(actrt_device device,
                                          struct DLManagedTensor *tensor,
                                          void **address, actrt_type *type);

@@ -11,54 +11,44 @@
 >>> step.initialise(seed=1)
 """
 
+from __future__ import annotations
+
+import importlib.util
+from typing import TYPE_CHECKING, Any
+
 from ._act import Diagnostic, Entity
 from . import tile
 from .compiler import Module, import_config
+from .device import Buffer, Device, Event, Stream
 from .errors import CompileError, DeviceError, Error, Finding
+from .kernel import Code, Kernel, TensorMap
 from .report import Report
-from .runtime import Buffer, Device, Kernel, Step
+from .step import Step
 
-
-def from_torch(module, args=(), kwargs=None, **options):
-    """A PyTorch module that act runs and differentiates: see act._torch.door."""
-    from ._torch.door import from_torch as door
-    return door(module, args, kwargs, **options)
-
-
-def torch_memory(loss, model, **options):
-    """What PyTorch on a card takes for a step of a module: see act._torch.memory."""
-    from ._torch import memory
-    return _refusing(memory.torch_memory, loss, model, **options)
-
-
-def torch_formula(step, sizes, **options):
-    """torch_memory's retained bytes as a formula: see act._torch.sizes."""
-    from ._torch import sizes as many
-    return _refusing(many.torch_formula, step, sizes, **options)
-
-
-def torch_fits(step, name, card, **options):
-    """The largest size whose step fits on a card in PyTorch: see act._torch.sizes."""
-    from ._torch import sizes as many
-    return _refusing(many.torch_fits, step, name, card, **options)
-
-
-def quantize_4bit(model, **options):
-    """A model with bitsandbytes' 4-bit layers, for torch_memory: see act._torch.memory."""
-    from ._torch import memory
-    return memory.quantize_4bit(model, **options)
-
-
-def _refusing(call, *args, **kwargs):
-    from ._torch import memory
-    try:
-        return call(*args, **kwargs)
-    except memory.Refused as error:
-        raise Error("PyTorch has no such kernel: %s" % error) from error
-
+if TYPE_CHECKING:
+    from ._torch.door import from_torch
+    from ._torch.memory import TorchMemory, quantize_4bit, torch_memory
+    from ._torch.sizes import torch_fits, torch_formula
 
 __all__ = [
-    "Buffer", "CompileError", "Device", "DeviceError", "Diagnostic", "Entity", "Error",
-    "Finding", "Kernel", "Module", "Report", "Step", "from_torch", "import_config",
-    "quantize_4bit", "tile", "torch_fits", "torch_formula", "torch_memory",
+    "Buffer", "Code", "CompileError", "Device", "DeviceError", "Diagnostic", "Entity",
+    "Error", "Event", "Finding", "Kernel", "Module", "Report", "Step", "Stream",
+    "TensorMap", "import_config", "tile",
 ]
+_TORCH = ["TorchMemory", "from_torch", "quantize_4bit", "torch_fits", "torch_formula",
+          "torch_memory"]
+if importlib.util.find_spec("torch"):
+    __all__ += _TORCH
+
+
+def __getattr__(name: str) -> Any:
+    """What needs PyTorch is imported when it is used first."""
+    if name not in _TORCH:
+        raise AttributeError("module 'act' has no attribute %r" % name)
+    from ._torch import public
+    globals()[name] = getattr(public, name)
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_TORCH})

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Modules: models and kernels as the compiler sees them."""
 
+from __future__ import annotations
+
 import json
 import os
+from typing import Any, Union
 
 from . import _act
 from .report import Report
 
 
-def _options(options):
+def _options(options: dict[str, Any]) -> str:
     """{"target": "sm_80", "cubins": True} as the compiler's text for options."""
     words = []
     for name, value in options.items():
@@ -25,7 +28,7 @@ def _options(options):
     return " ".join(words)
 
 
-def _flag(name, value):
+def _flag(name: str, value: Any) -> list[str]:
     name = "--" + name.replace("_", "-")
     if value is True:
         return [name]
@@ -51,28 +54,28 @@ class Module:
     1
     """
 
-    def __init__(self, native):
+    def __init__(self, native: Any) -> None:
         self._native = native
         #: What the compiler said in the last call of run(), remarks as well.
-        self.diagnostics = []
+        self.diagnostics: list[_act.Diagnostic] = []
 
     @classmethod
-    def parse(cls, text, name="<text>"):
+    def parse(cls, text: Union[str, bytes], name: str = "<text>") -> Module:
         """A module from MLIR's text, or from its bytecode (bytes)."""
         data = text.encode() if isinstance(text, str) else bytes(text)
         return cls(_act.Module.parse(data, name))
 
     @classmethod
-    def load(cls, path):
+    def load(cls, path: Union[str, os.PathLike[str]]) -> Module:
         """A module from a file of text or bytecode."""
         with open(path, "rb") as file:
             return cls.parse(file.read(), os.fspath(path))
 
-    def clone(self):
+    def clone(self) -> Module:
         """A copy that later passes do not change."""
         return Module(self._native.clone())
 
-    def run(self, *flags, **passes):
+    def run(self, *flags: str, **passes: Any) -> Module:
         """Runs passes in place and returns the module.
 
         Flags are act-opt's (``"--canonicalize"``); keywords are the same with
@@ -91,16 +94,16 @@ class Module:
         return self
 
     @property
-    def text(self):
+    def text(self) -> str:
         """The module as MLIR's text."""
         return self._native.print(False).decode()
 
     @property
-    def bytecode(self):
+    def bytecode(self) -> bytes:
         """The module as MLIR's bytecode."""
         return self._native.print(True)
 
-    def report(self, **options):
+    def report(self, **options: Any) -> Any:
         """The memory report of a training step, or of inference.
 
         Options are those of ``--memory-report``, such as ``view="torch"``. With
@@ -110,25 +113,25 @@ class Module:
         text = self._native.report(_options({"format": form, **options})).decode()
         return Report(json.loads(text)) if form == "json" else text
 
-    def emit(self, **options):
+    def emit(self, **options: Any) -> bytes:
         """The artifact (bytes) that a device loads. Options are ``--emit``'s:
         ``target="sm_80"``, ``mode="infer"``."""
         return self._native.emit(_options(options))
 
-    def emit_ptx(self, **options):
+    def emit_ptx(self, **options: Any) -> dict[str, bytes]:
         """The kernels as ``{"NAME.ptx": bytes, ..., "index.json": bytes}``."""
         return self._native.emit_ptx(_options(options))
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.text
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         entries = ["@" + f for f in ("forward", "grad", "step")
                    if "func.func @%s(" % f in self.text]
         return "<act.Module: %s>" % " ".join(entries or ["no model"])
 
 
-def import_config(config, **options):
+def import_config(config: Any, **options: Any) -> Module:
     """The model of a Hugging Face config: a dict, a JSON text, or a file's name.
 
     Options are those of ``act-import``: ``batch=2, seq=1024, dtype="bf16"``,

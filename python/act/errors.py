@@ -2,6 +2,14 @@
 """The exceptions of act. All of them are :class:`Error`."""
 
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Iterable
+
+if TYPE_CHECKING:
+    from ._act import Diagnostic
+
+
 class Error(Exception):
     """Something that act refused, or that failed."""
 
@@ -12,11 +20,11 @@ class CompileError(Error):
     ``diagnostics`` are all its messages with their places, in order.
     """
 
-    def __init__(self, message, diagnostics=()):
+    def __init__(self, message: str, diagnostics: Iterable[Diagnostic] = ()) -> None:
         super().__init__(message)
         self.diagnostics = list(diagnostics)
 
-    def __str__(self):
+    def __str__(self) -> str:
         notes = [str(d) for d in self.diagnostics if d.severity in ("error", "note")]
         return "\n".join(notes) if notes else super().__str__()
 
@@ -31,6 +39,6 @@ class Finding(DeviceError):
     ``findings`` has a text for each.
     """
 
-    def __init__(self, message, findings=()):
+    def __init__(self, message: str, findings: Iterable[str] = ()) -> None:
         super().__init__(message)
         self.findings = list(findings)

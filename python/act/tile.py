@@ -20,10 +20,16 @@ once, and returns what the last iteration yields. ``tile.block_size`` makes a si
 a search can change later without a change of the function.
 """
 
+from __future__ import annotations
+
 import inspect
+import struct
+from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 from .compiler import Module
+from .device import Device
 from .errors import Error
+from .kernel import Kernel
 
 __all__ = [
     "kernel", "view", "program_id", "num_programs", "block_size", "cdiv", "load", "store",
@@ -39,25 +45,27 @@ _BITS = {"f64": 64, "f32": 32, "bf16": 16, "f16": 16, "f8E4M3FN": 8, "f8E5M2": 8
 class _Trace:
     """The kernel that is being written."""
 
-    current = None
+    current: Optional[_Trace] = None
 
-    def __init__(self):
-        self.lines, self.depth, self.count = [], 2, 0
-        self.sizes, self.constants = {}, [{}]
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.depth, self.count = 2, 0
+        self.sizes: Mapping[str, int] = {}
+        self.constants: list[dict[str, str]] = [{}]
 
-    def fresh(self):
+    def fresh(self) -> str:
         self.count += 1
         return "%%%d" % (self.count - 1)
 
-    def put(self, line):
+    def put(self, line: str) -> None:
         self.lines.append("  " * self.depth + line)
 
-    def op(self, text):
+    def op(self, text: str) -> str:
         name = self.fresh()
         self.put("%s = %s" % (name, text))
         return name
 
-    def constant(self, text):
+    def constant(self, text: str) -> str:
         for known in self.constants:
             if text in known:
                 return known[text]
@@ -65,10 +73,18 @@ class _Trace:
         return name
 
 
-def _trace():
+def _trace() -> _Trace:
     if _Trace.current is None:
         raise Error("act.tile: operations on blocks stand inside a kernel")
     return _Trace.current
+
+
+#: A block, an index, or a number.
+Operand = Union["_Value", int, float]
+#: A number, or what block_size returns.
+Size = Union["Index", int]
+Shape = Union[Size, tuple[Size, ...]]
+Offsets = Union["Index", int, tuple[Union["Index", int], ...]]
 
 
 # ---- Values -----------------------------------------------------------------
@@ -76,58 +92,58 @@ def _trace():
 class _Value:
     """An operand: arithmetic with Python's operators."""
 
-    def __add__(self, other):
+    def __add__(self, other: Operand) -> Any:
         return _binary("add", self, other)
 
-    def __radd__(self, other):
+    def __radd__(self, other: Operand) -> Any:
         return _binary("add", other, self)
 
-    def __sub__(self, other):
+    def __sub__(self, other: Operand) -> Any:
         return _binary("sub", self, other)
 
-    def __rsub__(self, other):
+    def __rsub__(self, other: Operand) -> Any:
         return _binary("sub", other, self)
 
-    def __mul__(self, other):
+    def __mul__(self, other: Operand) -> Any:
         return _binary("mul", self, other)
 
-    def __rmul__(self, other):
+    def __rmul__(self, other: Operand) -> Any:
         return _binary("mul", other, self)
 
-    def __truediv__(self, other):
+    def __truediv__(self, other: Operand) -> Block:
         return _binary("div", self, other)
 
-    def __rtruediv__(self, other):
+    def __rtruediv__(self, other: Operand) -> Block:
         return _binary("div", other, self)
 
-    def __floordiv__(self, other):
+    def __floordiv__(self, other: Operand) -> Any:
         return _binary("divu", self, other)
 
-    def __mod__(self, other):
+    def __mod__(self, other: Operand) -> Any:
         return _binary("remu", self, other)
 
-    def __and__(self, other):
+    def __and__(self, other: Operand) -> Block:
         return _binary("and", self, other)
 
-    def __or__(self, other):
+    def __or__(self, other: Operand) -> Block:
         return _binary("or", self, other)
 
-    def __neg__(self):
+    def __neg__(self) -> Any:
         return _binary("sub", 0, self)
 
-    def __lt__(self, other):
+    def __lt__(self, other: Operand) -> Block:
         return _compare("lt", self, other)
 
-    def __le__(self, other):
+    def __le__(self, other: Operand) -> Block:
         return _compare("le", self, other)
 
-    def __gt__(self, other):
+    def __gt__(self, other: Operand) -> Block:
         return _compare("gt", self, other)
 
-    def __ge__(self, other):
+    def __ge__(self, other: Operand) -> Block:
         return _compare("ge", self, other)
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         raise Error("act.tile: the value of a block is known when the kernel runs; choose "
                     "with tile.where")
 
@@ -135,31 +151,32 @@ class _Value:
 class Index(_Value):
     """A number of type index: a program's, a loop's, an offset."""
 
-    shape, dtype = (), "index"
+    shape: tuple[int, ...] = ()
+    dtype = type = "index"
 
-    def __init__(self, name, size=None, symbol=None):
+    def __init__(self, name: str, size: Optional[int] = None,
+                 symbol: Optional[str] = None) -> None:
         self.name, self.size, self.symbol = name, size, symbol
 
-    type = "index"
 
 
 class Block(_Value):
     """A block of elements."""
 
-    def __init__(self, name, shape, dtype):
+    def __init__(self, name: str, shape: Sequence[int], dtype: str) -> None:
         self.name, self.shape, self.dtype = name, tuple(shape), dtype
 
     @property
-    def type(self):
+    def type(self) -> str:
         return _tensor(self.shape, self.dtype)
 
     @property
-    def T(self):
+    def T(self) -> Block:
         """The transposed block of two dimensions."""
         return Block(_trace().op("tile.trans %s : %s" % (self.name, self.type)),
                      self.shape[::-1], self.dtype)
 
-    def to(self, dtype):
+    def to(self, dtype: str) -> Block:
         """The elements in another type."""
         if dtype == self.dtype:
             return self
@@ -171,36 +188,36 @@ class Block(_Value):
         return Block(_trace().op("arith.%s %s : %s to %s" % (
             op, self.name, self.type, _tensor(self.shape, dtype))), self.shape, dtype)
 
-    def _reduce(self, what, axis, keepdims):
+    def _reduce(self, what: str, axis: int, keepdims: bool) -> Block:
         shape = self.shape[:axis] + self.shape[axis + 1:]
         out = Block(_trace().op("tile.reduce %s %s axis %d : %s" % (
             what, self.name, axis, self.type)), shape, self.dtype)
         return out.expand_dims(axis) if keepdims else out
 
-    def sum(self, axis, keepdims=False):
+    def sum(self, axis: int, keepdims: bool = False) -> Block:
         return self._reduce("add", axis % len(self.shape), keepdims)
 
-    def max(self, axis, keepdims=False):
+    def max(self, axis: int, keepdims: bool = False) -> Block:
         return self._reduce("max", axis % len(self.shape), keepdims)
 
-    def min(self, axis, keepdims=False):
+    def min(self, axis: int, keepdims: bool = False) -> Block:
         return self._reduce("min", axis % len(self.shape), keepdims)
 
-    def expand_dims(self, axis):
+    def expand_dims(self, axis: int) -> Block:
         axis %= len(self.shape) + 1
         return Block(_trace().op("tile.expand_dims %s axis %d : %s" % (
             self.name, axis, self.type)), self.shape[:axis] + (1,) + self.shape[axis:],
             self.dtype)
 
-    def broadcast(self, shape):
+    def broadcast(self, shape: Sequence[Size]) -> Block:
         """Repeats dimensions of 1."""
-        shape = tuple(_size(s) for s in shape)
-        if self.shape == shape:
+        sizes = tuple(_size(s) for s in shape)
+        if self.shape == sizes:
             return self
         return Block(_trace().op("tile.broadcast %s : %s -> %s" % (
-            self.name, self.type, _tensor(shape, self.dtype))), shape, self.dtype)
+            self.name, self.type, _tensor(sizes, self.dtype))), sizes, self.dtype)
 
-    def __getitem__(self, places):
+    def __getitem__(self, places: Any) -> Block:
         """``b[:, None]`` and ``b[None, :]``."""
         places = places if isinstance(places, tuple) else (places,)
         out = self
@@ -215,33 +232,32 @@ class Block(_Value):
 class View:
     """A tensor in memory, as a kernel's argument."""
 
-    def __init__(self, dtype, *shape):
-        self.dtype, self.shape, self.name = dtype, shape, None
+    def __init__(self, dtype: str, *shape: Optional[int]) -> None:
+        self.dtype, self.shape, self.name = dtype, shape, ""
 
     @property
-    def type(self):
+    def type(self) -> str:
         return "!tile.view<%s%s>" % ("".join("%sx" % (d or "?") for d in self.shape),
                                      self.dtype)
 
 
-def view(dtype, *shape):
+def view(dtype: str, *shape: Optional[int]) -> Any:
     """The annotation of an argument: a row-major tensor."""
     return View(dtype, *shape)
 
 
-def _tensor(shape, dtype):
+def _tensor(shape: Sequence[int], dtype: str) -> str:
     return "tensor<%s%s>" % ("".join("%dx" % d for d in shape), dtype)
 
 
-def index(value):
+def index(value: Union[Index, int]) -> Index:
     """An Index from an int."""
     return value if isinstance(value, Index) else Index(
         _trace().constant("%d : index" % value), int(value))
 
 
-def _literal(value, dtype):
+def _literal(value: Any, dtype: str) -> str:
     if dtype in _FLOATS:
-        import struct
         value = float(value)
         if value in (float("inf"), float("-inf")) or value != value:
             if dtype == "f64":
@@ -254,18 +270,18 @@ def _literal(value, dtype):
     return "true" if value is True else "false" if value is False else str(int(value))
 
 
-def full(shape, value, dtype):
+def full(shape: Sequence[Size], value: Union[int, float, bool], dtype: str) -> Block:
     """A block with one value everywhere."""
-    shape = tuple(_size(s) for s in shape)
+    sizes = [_size(s) for s in shape]
     return Block(_trace().constant("dense<%s> : %s" % (
-        _literal(value, dtype), _tensor(shape, dtype))), shape, dtype)
+        _literal(value, dtype), _tensor(sizes, dtype))), sizes, dtype)
 
 
-def zeros(shape, dtype):
+def zeros(shape: Sequence[Size], dtype: str) -> Block:
     return full(shape, 0, dtype)
 
 
-def _size(size):
+def _size(size: Size) -> int:
     if isinstance(size, Index):
         if size.size is None:
             raise Error("act.tile: a block's size is a number or a block_size")
@@ -273,14 +289,15 @@ def _size(size):
     return int(size)
 
 
-def _together(x, y):
+def _together(x: Any, y: Any) -> tuple[Any, Any]:
     """Two operands of one type and shape."""
     if isinstance(x, Index) or isinstance(y, Index):
         block = x if isinstance(x, Block) else y if isinstance(y, Block) else None
         if block is None:
             return index(x), index(y)
-        return tuple(v if v is block else splat(v, block.shape, block.dtype)
-                     for v in (x, y))
+        one, other = (v if v is block else splat(v, block.shape, block.dtype)
+                      for v in (x, y))
+        return one, other
     if not isinstance(x, Block):
         return full(y.shape, x, y.dtype), y
     if not isinstance(y, Block):
@@ -298,7 +315,7 @@ def _together(x, y):
     return x.broadcast(shape), y.broadcast(shape)
 
 
-def splat(value, shape, dtype):
+def splat(value: Union[Index, int], shape: Sequence[int], dtype: str) -> Block:
     """A block of an Index."""
     if dtype not in ("i32", "i64"):
         raise Error("act.tile: an index is compared or added with i32 or i64, not %s" % dtype)
@@ -307,7 +324,7 @@ def splat(value, shape, dtype):
     return Block(t.op("tensor.splat %s : %s" % (name, _tensor(shape, dtype))), shape, dtype)
 
 
-def _binary(op, x, y):
+def _binary(op: str, x: Any, y: Any) -> Any:
     x, y = _together(x, y)
     if isinstance(x, Index):
         if op == "div":
@@ -319,16 +336,16 @@ def _binary(op, x, y):
             return y
         return Index(_trace().op("arith.%s %s, %s : index" % (name, x.name, y.name)))
     if x.dtype in _FLOATS:
-        name = op + "f" if op in ("add", "sub", "mul", "div") else None
+        word = op + "f" if op in ("add", "sub", "mul", "div") else None
     else:
-        name = {"divu": "divui", "remu": "remui", "div": None}.get(op, op + "i")
-    if name is None:
+        word = {"divu": "divui", "remu": "remui", "div": None}.get(op, op + "i")
+    if word is None:
         raise Error("act.tile: no %s of %s" % (op, x.dtype))
-    return Block(_trace().op("arith.%s %s, %s : %s" % (name, x.name, y.name, x.type)),
+    return Block(_trace().op("arith.%s %s, %s : %s" % (word, x.name, y.name, x.type)),
                  x.shape, x.dtype)
 
 
-def _compare(op, x, y):
+def _compare(op: str, x: Any, y: Any) -> Block:
     x, y = _together(x, y)
     if isinstance(x, Index):
         raise Error("act.tile: compare blocks, not indices")
@@ -337,8 +354,8 @@ def _compare(op, x, y):
         form, prefix, op, x.name, y.name, x.type)), x.shape, "i1")
 
 
-def _elementwise(op):
-    def function(x):
+def _elementwise(op: str) -> Callable[[Block], Block]:
+    def function(x: Block) -> Block:
         return Block(_trace().op("math.%s %s : %s" % (op, x.name, x.type)), x.shape, x.dtype)
     function.__name__ = function.__qualname__ = op
     function.__doc__ = "math.%s of each element." % op
@@ -349,15 +366,15 @@ exp, exp2, log, sqrt, rsqrt, sin, cos, tanh, erf = map(
     _elementwise, ("exp", "exp2", "log", "sqrt", "rsqrt", "sin", "cos", "tanh", "erf"))
 
 
-def _extremum(name):
-    def function(x, y):
-        x, y = _together(x, y)
-        if isinstance(x, Index):
+def _extremum(name: str) -> Callable[[Operand, Operand], Any]:
+    def function(x: Operand, y: Operand) -> Any:
+        a, b = _together(x, y)
+        if isinstance(a, Index):
             short = name[:3] + "ui"
-            return Index(_trace().op("arith.%s %s, %s : index" % (short, x.name, y.name)))
-        op = name + "f" if x.dtype in _FLOATS else name[:3] + "si"
-        return Block(_trace().op("arith.%s %s, %s : %s" % (op, x.name, y.name, x.type)),
-                     x.shape, x.dtype)
+            return Index(_trace().op("arith.%s %s, %s : index" % (short, a.name, b.name)))
+        op = name + "f" if a.dtype in _FLOATS else name[:3] + "si"
+        return Block(_trace().op("arith.%s %s, %s : %s" % (op, a.name, b.name, a.type)),
+                     a.shape, a.dtype)
     function.__name__ = function.__qualname__ = name
     function.__doc__ = "The %s of two blocks or indices, element by element." % name
     return function
@@ -366,26 +383,27 @@ def _extremum(name):
 maximum, minimum = _extremum("maximum"), _extremum("minimum")
 
 
-def where(condition, x, y):
+def where(condition: Block, x: Operand, y: Operand) -> Block:
     """x where the condition holds, else y."""
-    x, y = _together(x, y)
-    condition = condition.broadcast(x.shape)
+    a, b = _together(x, y)
+    condition = condition.broadcast(a.shape)
     return Block(_trace().op("arith.select %s, %s, %s : %s, %s" % (
-        condition.name, x.name, y.name, condition.type, x.type)), x.shape, x.dtype)
+        condition.name, a.name, b.name, condition.type, a.type)), a.shape, a.dtype)
 
 
 # ---- Programs, memory, products ----------------------------------------------
 
-def program_id(axis):
+def program_id(axis: str) -> Index:
     """This program's number along x, y or z."""
     return Index(_trace().op("tile.program_id " + axis))
 
 
-def num_programs(axis):
+def num_programs(axis: str) -> Index:
+    """How many programs there are along x, y or z."""
     return Index(_trace().op("tile.num_programs " + axis))
 
 
-def block_size(name):
+def block_size(name: str) -> Index:
     """A size by name; its value is the kernel's ``block_sizes[name]``."""
     t = _trace()
     if name not in t.sizes:
@@ -393,21 +411,22 @@ def block_size(name):
     return Index(t.op("tile.block_size " + name), t.sizes[name], name)
 
 
-def cdiv(size, block):
+def cdiv(size: int, block: str) -> tuple[int, str]:
     """A grid's dimension: so many blocks (a name of a block size) as cover size."""
     return (size, block)
 
 
-def _places(offsets, shape):
+def _places(offsets: Any, shape: Any) -> str:
     out = []
     for at, size in zip(offsets, shape):
-        text = "%s = %d" % (size.symbol, size.size) \
-            if isinstance(size, Index) and size.symbol else "%d" % _size(size)
+        text = str(_size(size))
+        if isinstance(size, Index) and size.symbol:
+            text = size.symbol + " = " + text
         out.append("%s : %s" % (index(at).name, text))
     return ", ".join(out)
 
 
-def load(view, offsets, shape, pad=None):
+def load(view: View, offsets: Offsets, shape: Shape, pad: Optional[str] = None) -> Block:
     """A block of a view. Elements outside read as zero, or as ``pad`` says."""
     offsets = offsets if isinstance(offsets, tuple) else (offsets,)
     shape = shape if isinstance(shape, tuple) else (shape,)
@@ -417,14 +436,15 @@ def load(view, offsets, shape, pad=None):
         [_size(s) for s in shape], view.dtype)
 
 
-def store(block, view, offsets, shape=None):
+def store(block: Block, view: View, offsets: Offsets, shape: Optional[Shape] = None) -> None:
     """Writes a block to a view; elements outside are dropped. ``shape`` names sizes."""
     offsets = offsets if isinstance(offsets, tuple) else (offsets,)
     places = _places(offsets, shape or block.shape)
     _trace().put("tile.store %s, %s[%s] : %s" % (block.name, view.name, places, view.type))
 
 
-def atomic_add(block, view, offsets, shape=None):
+def atomic_add(block: Block, view: View, offsets: Offsets,
+               shape: Optional[Shape] = None) -> None:
     """Adds a block to a view, in any order of programs."""
     offsets = offsets if isinstance(offsets, tuple) else (offsets,)
     places = _places(offsets, shape or block.shape)
@@ -432,20 +452,21 @@ def atomic_add(block, view, offsets, shape=None):
         block.name, view.name, places, view.type))
 
 
-def dot(x, y, accumulator):
+def dot(x: Block, y: Block, accumulator: Block) -> Block:
     """accumulator + x y."""
     return Block(_trace().op("tile.dot %s, %s, %s : %s, %s -> %s" % (
         x.name, y.name, accumulator.name, x.type, y.type, accumulator.type)),
         accumulator.shape, accumulator.dtype)
 
 
-def iota(size):
+def iota(size: Size) -> Block:
     """The numbers from 0, as i32."""
     size = _size(size)
     return Block(_trace().op("tile.iota 0 to %d" % size), (size,), "i32")
 
 
-def loop(begin, end, step, body, *carried):
+def loop(begin: Union[Index, int], end: Union[Index, int], step: Union[Index, int],
+         body: Callable[..., Any], *carried: Block) -> Any:
     """``for i in range(begin, end, step): carried = body(i, *carried)``.
 
     The body is called once. Carried values keep their types; the last ones are
@@ -490,50 +511,56 @@ def loop(begin, end, step, body, *carried):
 class TileKernel:
     """A traced kernel. ``text`` is its module; call it with arrays of a device."""
 
-    def __init__(self, function, grid, block_sizes, schedule):
+    def __init__(self, function: Callable[..., Any], grid: Any,
+                 block_sizes: Optional[Mapping[str, int]],
+                 schedule: Optional[Mapping[str, Any]]) -> None:
         self.name = function.__name__
         self.__doc__ = function.__doc__
         self.text = _write(function, grid, block_sizes or {}, schedule)
-        self._module, self._loaded = None, {}
+        self._module: Optional[Module] = None
+        self._loaded: dict[int, tuple[Device, Kernel]] = {}
 
     @property
-    def module(self):
+    def module(self) -> Module:
         if self._module is None:
             self._module = Module.parse(self.text, self.name + ".mlir")
         return self._module
 
-    def emit_ptx(self, target, **options):
+    def emit_ptx(self, target: str, **options: Any) -> dict[str, bytes]:
         """The PTX and its index, as Module.emit_ptx."""
         return self.module.emit_ptx(target=target, **options)
 
-    def on(self, device):
+    def on(self, device: Device) -> Kernel:
         """The kernel on a device, compiled once."""
         key = id(device)
         if key not in self._loaded:
             self._loaded[key] = (device, device.kernels(self.module)[self.name])
         return self._loaded[key][1]
 
-    def __call__(self, device, *arguments):
+    def __call__(self, device: Device, *arguments: Any) -> None:
         return self.on(device)(*arguments)
 
 
-def kernel(grid, block_sizes=None, schedule=None):
+def kernel(grid: Any, block_sizes: Optional[Mapping[str, int]] = None,
+           schedule: Optional[Mapping[str, Any]] = None,
+           ) -> Callable[[Callable[..., Any]], TileKernel]:
     """Makes a kernel of a function whose arguments are annotated with views.
 
     ``grid``: up to three numbers, or ``tile.cdiv(size, "NAME")``. ``schedule``: warps,
-    stages, ... as in ``#tile.schedule``.
+    stages, ... as in ``#tile.schedule``; words without a value are True:
+    ``{"groups": 2, "persistent": True, "raster": "2x3", "roles": "{copy = 4, compute}"}``.
     """
     return lambda function: TileKernel(function, grid, block_sizes, schedule)
 
 
-def _write(function, grid, block_sizes, schedule):
+def _write(function: Callable[..., Any], grid: Any, block_sizes: Mapping[str, int],
+           schedule: Optional[Mapping[str, Any]]) -> str:
     trace = _Trace()
     trace.sizes = block_sizes
     views = []
-    try:
-        annotations = inspect.get_annotations(function, eval_str=True)
-    except AttributeError:  # before Python 3.10
-        annotations = function.__annotations__
+    # Strings with "from __future__ import annotations".
+    annotations = {name: eval(a, function.__globals__) if isinstance(a, str) else a
+                   for name, a in function.__annotations__.items()}
     for name in inspect.signature(function).parameters:
         given = annotations.get(name)
         if not isinstance(given, View):
@@ -565,7 +592,8 @@ def _write(function, grid, block_sizes, schedule):
     attributes.append("tile.grid = " + shape)
     if schedule:
         attributes.append("tile.schedule = #tile.schedule<%s>" % ", ".join(
-            "%s = %s" % item for item in schedule.items()))
+            name if value is True else "%s = %s" % (name, value)
+            for name, value in schedule.items() if value is not False))
     return "gpu.module @kernels {\n  gpu.func @%s(%s)\n      kernel attributes {%s} {\n%s\n" \
         "    gpu.return\n  }\n}\n" % (
             function.__name__, ", ".join("%s: %s" % (v.name, v.type) for v in views),

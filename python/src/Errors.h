@@ -30,7 +30,9 @@ struct DeviceError {
 
 void bindErrors(nanobind::module_ &module);
 void bindCompiler(nanobind::module_ &module);
-void bindRuntime(nanobind::module_ &module);
+void bindDevice(nanobind::module_ &module);
+void bindKernel(nanobind::module_ &module);
+void bindStep(nanobind::module_ &module);
 
 } // namespace act::python
 #endif

@@ -63,5 +63,7 @@ NB_MODULE(_act, module) {
     throw nb::import_error("act's libraries are older than its Python package");
   bindErrors(module);
   bindCompiler(module);
-  bindRuntime(module);
+  bindDevice(module);
+  bindKernel(module);
+  bindStep(module);
 }

@@ -107,7 +107,7 @@ Result<void *> CudaExecutor::remember(CUresult result, CUdeviceptr p,
     return driver.error(result, what.c_str());
   }
   std::lock_guard lock(mutex);
-  blocks[p] = {bytes, Block::Ours, nullptr};
+  blocks.add(reinterpret_cast<void *>(p), {bytes});
   memory.current += bytes;
   memory.peak = std::max(memory.peak, memory.current);
   ++memory.allocations;
@@ -146,19 +146,21 @@ Status CudaExecutor::free(void *address) {
   std::function<void()> release;
   {
     std::lock_guard lock(mutex);
-    auto it = blocks.find(reinterpret_cast<uintptr_t>(address));
-    if (it == blocks.end() || it->second.kind == Block::Registered)
+    auto block = blocks.take(address);
+    if (!block)
       return Error{"the address to free is not an allocation of device " +
                        facts.name,
                    ""};
-    if (it->second.kind == Block::Ours) {
+    if (block->kind == Block::Ours) {
       CurrentContext current(driver, context);
-      if (CUresult r = driver.cuMemFree(it->first))
+      if (CUresult r =
+              driver.cuMemFree(reinterpret_cast<CUdeviceptr>(address))) {
+        blocks.add(address, std::move(*block));
         return driver.error(r, "free memory");
-      memory.current -= it->second.bytes;
+      }
+      memory.current -= block->bytes;
     }
-    release = std::move(it->second.release);
-    blocks.erase(it);
+    release = std::move(block->release);
   }
   if (release)
     release();
@@ -167,13 +169,10 @@ Status CudaExecutor::free(void *address) {
 
 Status CudaExecutor::adopt(void *address, uint64_t bytes,
                            std::function<void()> release) {
-  auto a = reinterpret_cast<uintptr_t>(address);
+  if (!address)
+    return Error{"memory to adopt is null", ""};
   std::lock_guard lock(mutex);
-  if (!address || blocks.count(a))
-    return Error{"memory to adopt is null or already an allocation of device " +
-                     facts.name,
-                 ""};
-  blocks[a] = {bytes, Block::Adopted, std::move(release)};
+  blocks.add(address, {bytes, Block::Adopted, std::move(release)});
   return ok();
 }
 
@@ -184,27 +183,26 @@ Status CudaExecutor::registerHost(void *address, uint64_t bytes) {
   if (CUresult r = driver.cuMemHostRegister(address, bytes, 0))
     return driver.error(r, "register memory of the host");
   std::lock_guard lock(mutex);
-  blocks[reinterpret_cast<uintptr_t>(address)] = {bytes, Block::Registered,
-                                                  nullptr};
+  blocks.add(address, {bytes, Block::Registered});
   return ok();
 }
 
 Status CudaExecutor::unregisterHost(void *address) {
   std::lock_guard lock(mutex);
-  auto it = blocks.find(reinterpret_cast<uintptr_t>(address));
-  if (it == blocks.end() || it->second.kind != Block::Registered)
+  auto block = blocks.take(address, /*registered=*/true);
+  if (!block)
     return Error{"the memory to unregister was never registered", ""};
   CurrentContext current(driver, context);
-  if (CUresult r = driver.cuMemHostUnregister(address))
+  if (CUresult r = driver.cuMemHostUnregister(address)) {
+    blocks.add(address, std::move(*block));
     return driver.error(r, "unregister memory of the host");
-  blocks.erase(it);
+  }
   return ok();
 }
 
-bool CudaExecutor::isAllocation(const void *address) const {
+size_t CudaExecutor::allocationsAt(const void *address) const {
   std::lock_guard lock(mutex);
-  auto it = blocks.find(reinterpret_cast<uintptr_t>(address));
-  return it != blocks.end() && it->second.kind != Block::Registered;
+  return blocks.count(address);
 }
 
 // Variables of modules are device memory too, though nobody allocated them
@@ -212,13 +210,8 @@ bool CudaExecutor::isAllocation(const void *address) const {
 Status CudaExecutor::checkRange(const void *address, uint64_t bytes) const {
   auto a = reinterpret_cast<uintptr_t>(address);
   std::lock_guard lock(mutex);
-  auto it = blocks.upper_bound(a);
-  if (it != blocks.begin()) {
-    --it;
-    uint64_t offset = a - it->first, size = it->second.bytes;
-    if (offset <= size && bytes <= size - offset)
-      return ok();
-  }
+  if (blocks.contain(address, bytes))
+    return ok();
   for (const auto &weak : live)
     if (auto image = weak.lock())
       if (image->contains(a, bytes))

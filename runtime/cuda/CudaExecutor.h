@@ -12,6 +12,7 @@
 // so every load compiles it anew.
 #ifndef ACT_RUNTIME_CUDA_CUDAEXECUTOR_H
 #define ACT_RUNTIME_CUDA_CUDAEXECUTOR_H
+#include "runtime/Blocks.h"
 #include "runtime/Executor.h"
 #include "runtime/cuda/CudaContext.h"
 #include <map>
@@ -35,7 +36,7 @@ public:
                std::function<void()> release) override;
   Status registerHost(void *address, uint64_t bytes) override;
   Status unregisterHost(void *address) override;
-  bool isAllocation(const void *address) const override;
+  size_t allocationsAt(const void *address) const override;
   Status checkRange(const void *address, uint64_t bytes) const override;
   FreeMemory freeMemory() const override;
   MemoryStatistics statistics() const override;
@@ -54,13 +55,8 @@ private:
   Result<void *> remember(CUresult result, CUdeviceptr p, uint64_t bytes);
 
   CUdevice device = 0;
-  struct Block {
-    uint64_t bytes;
-    enum { Ours, Adopted, Registered } kind;
-    std::function<void()> release;
-  };
   mutable std::mutex mutex;
-  std::map<uintptr_t, Block> blocks;
+  Blocks blocks;
   MemoryStatistics memory;
   using Content = std::tuple<size_t, uint64_t, uint64_t>; // size, two hashes
   std::map<Content, std::shared_ptr<CudaImage>> images;   // those without state

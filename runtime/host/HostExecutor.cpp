@@ -73,7 +73,7 @@ private:
 
 HostExecutor::~HostExecutor() {
   for (auto &[address, block] : blocks)
-    if (!block.adopted)
+    if (block.kind == Block::Ours)
       munmap(reinterpret_cast<void *>(address), mappedSize(block.bytes));
     else if (block.release)
       block.release();
@@ -105,7 +105,7 @@ Result<void *> HostExecutor::allocate(uint64_t bytes) {
   if (bytes >= (4u << 20))
     madvise(p, mappedSize(bytes), MADV_HUGEPAGE);
   std::lock_guard lock(mutex);
-  blocks[reinterpret_cast<uintptr_t>(p)] = {bytes, false, nullptr};
+  blocks.add(p, {bytes});
   memory.current += bytes;
   memory.peak = memory.current > memory.peak ? memory.current : memory.peak;
   ++memory.allocations;
@@ -116,59 +116,39 @@ Status HostExecutor::free(void *address) {
   std::function<void()> release; // called without the lock
   {
     std::lock_guard lock(mutex);
-    auto it = blocks.find(reinterpret_cast<uintptr_t>(address));
-    if (it == blocks.end())
+    auto block = blocks.take(address);
+    if (!block)
       return Error{"the address to free is not an allocation of device host",
                    ""};
-    if (it->second.adopted) {
-      release = std::move(it->second.release);
-    } else {
-      munmap(address, mappedSize(it->second.bytes));
-      memory.current -= it->second.bytes;
+    if (block->kind == Block::Ours) {
+      munmap(address, mappedSize(block->bytes));
+      memory.current -= block->bytes;
     }
-    blocks.erase(it);
+    release = std::move(block->release);
   }
   if (release)
     release();
   return ok();
 }
 
-/// Memory of others becomes an allocation. Ranges must not overlap:
-/// checkRange() finds the allocation of an address by looking for the one that
-/// starts before it.
 Status HostExecutor::adopt(void *address, uint64_t bytes,
                            std::function<void()> release) {
-  auto a = reinterpret_cast<uintptr_t>(address);
+  if (!address)
+    return Error{"memory to adopt is null", ""};
   std::lock_guard lock(mutex);
-  auto next = blocks.lower_bound(a);
-  bool overlaps = next != blocks.end() && next->first < a + bytes;
-  if (next != blocks.begin()) {
-    auto previous = std::prev(next);
-    overlaps |= previous->first + previous->second.bytes > a;
-  }
-  if (!address || overlaps || (next != blocks.end() && next->first == a))
-    return Error{"memory to adopt is null or overlaps an allocation of device "
-                 "host",
-                 ""};
-  blocks[a] = {bytes, true, std::move(release)};
+  blocks.add(address, {bytes, Block::Adopted, std::move(release)});
   return ok();
 }
 
-bool HostExecutor::isAllocation(const void *address) const {
+size_t HostExecutor::allocationsAt(const void *address) const {
   std::lock_guard lock(mutex);
-  return blocks.count(reinterpret_cast<uintptr_t>(address)) != 0;
+  return blocks.count(address);
 }
 
 Status HostExecutor::checkRange(const void *address, uint64_t bytes) const {
-  auto a = reinterpret_cast<uintptr_t>(address);
   std::lock_guard lock(mutex);
-  auto it = blocks.upper_bound(a);
-  if (it != blocks.begin()) {
-    --it;
-    uint64_t offset = a - it->first, size = it->second.bytes;
-    if (offset <= size && bytes <= size - offset)
-      return ok();
-  }
+  if (blocks.contain(address, bytes))
+    return ok();
   return Error{"a range of " + std::to_string(bytes) +
                    " bytes is not inside an allocation of device host",
                ""};

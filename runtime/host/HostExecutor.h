@@ -5,9 +5,9 @@
 // mappings: page-aligned, zeroed and counted.
 #ifndef ACT_RUNTIME_HOST_HOSTEXECUTOR_H
 #define ACT_RUNTIME_HOST_HOSTEXECUTOR_H
+#include "runtime/Blocks.h"
 #include "runtime/Executor.h"
 #include "runtime/host/ThreadPool.h"
-#include <map>
 #include <mutex>
 
 namespace act::runtime {
@@ -24,7 +24,7 @@ public:
   Status free(void *address) override;
   Status adopt(void *address, uint64_t bytes,
                std::function<void()> release) override;
-  bool isAllocation(const void *address) const override;
+  size_t allocationsAt(const void *address) const override;
   Status checkRange(const void *address, uint64_t bytes) const override;
   MemoryStatistics statistics() const override;
   void resetPeak() override;
@@ -40,12 +40,7 @@ private:
   friend class HostStream;
   ThreadPool pool;
   mutable std::mutex mutex;
-  struct Block {
-    uint64_t bytes; // as requested
-    bool adopted;
-    std::function<void()> release; // of an adopted block
-  };
-  std::map<uintptr_t, Block> blocks; // by address
+  Blocks blocks;
   MemoryStatistics memory;
 };
 

@@ -82,6 +82,47 @@ TEST_F(Dlpack, MemoryOfTheCpuIsUsedInPlace) {
   EXPECT_EQ(actrt_free(device, address), ACTRT_INVALID_ARGUMENT);
 }
 
+// The whole array, the array once more, its beginning, and a part.
+TEST_F(Dlpack, TheSameMemoryMayComeSeveralTimes) {
+  Foreign whole({24}), again({24}), first({4}), part({4});
+  for (Foreign *f : {&again, &first, &part})
+    f->tensor.dl_tensor.data = whole.data.data();
+  part.tensor.dl_tensor.byte_offset = 16;
+  for (Foreign *f : {&whole, &again, &first, &part})
+    ASSERT_EQ(actrt_from_dlpack(device, &f->tensor, &address, &type),
+              ACTRT_SUCCESS)
+        << actrt_last_error();
+  EXPECT_EQ(address, whole.data.data() + 4);
+  void *start = whole.data.data();
+  actrt_stream s = nullptr;
+  ASSERT_EQ(actrt_stream_create(device, &s), ACTRT_SUCCESS);
+  auto fits = [&](void *at, uint64_t bytes) {
+    return actrt_fill(s, at, 0, bytes) == ACTRT_SUCCESS;
+  };
+  EXPECT_TRUE(fits(address, 80)) << "inside the whole";
+  EXPECT_FALSE(fits(address, 81));
+  // Two of the three that begin here are lent. The third is ours to free.
+  actrt_type t = floats(24);
+  DLManagedTensor *out[3] = {};
+  for (int i : {0, 1})
+    ASSERT_EQ(actrt_to_dlpack(device, start, &t, &out[i]), ACTRT_SUCCESS);
+  EXPECT_EQ(actrt_free(device, start), ACTRT_SUCCESS);
+  EXPECT_EQ(first.deleted, 1) << "what is left covers all";
+  EXPECT_EQ(actrt_free(device, start), ACTRT_INVALID_ARGUMENT);
+  EXPECT_EQ(actrt_to_dlpack(device, start, &t, &out[2]),
+            ACTRT_INVALID_ARGUMENT);
+  EXPECT_TRUE(fits(start, 96));
+  out[0]->deleter(out[0]);
+  EXPECT_TRUE(fits(start, 96));
+  out[1]->deleter(out[1]);
+  EXPECT_EQ(whole.deleted + again.deleted, 2);
+  EXPECT_FALSE(fits(start, 96));
+  EXPECT_TRUE(fits(address, 16));
+  EXPECT_FALSE(fits(address, 17));
+  EXPECT_EQ(actrt_free(device, address), ACTRT_SUCCESS);
+  EXPECT_EQ(part.deleted, 1);
+}
+
 TEST_F(Dlpack, GapsAreClosedByACopy) {
   Foreign f({4, 3}, {1, 4}); // the transpose of [3, 4]
   f.tensor.dl_tensor.byte_offset = 8;

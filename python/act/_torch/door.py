@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """``torch.compile(backend="act")`` and ``act.from_torch``."""
 
+from __future__ import annotations
+
 import warnings
+from typing import Any, Mapping, Optional, Sequence
 
 import torch
 
@@ -36,7 +39,8 @@ def compile_graph(gm, examples, *, names=None, remat=None, budget=None, device=N
     return Compiled(graph, program, module, device)
 
 
-def backend(gm, examples, options=None, **more):
+def backend(gm: Any, examples: Sequence[Any], options: Optional[Mapping[str, Any]] = None,
+            **more: Any) -> Any:
     """The backend of torch.compile. A graph that act does not take runs in eager
     PyTorch, with a warning that says why; ``on_unsupported="error"`` raises."""
     options = {**(options or {}), **more}
@@ -62,10 +66,10 @@ class Exported(torch.nn.Module):
         self.module, self.compiled = module, compiled
         self._exported = exported
 
-    def report(self, **options):
+    def report(self, **options: Any) -> Any:
         return self.compiled.report(**options)
 
-    def forward(self, *args, **kwargs):
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
         import torch.utils._pytree as pytree
         flat, spec = pytree.tree_flatten((args, kwargs))
         if spec != self._exported["in_spec"]:
@@ -79,7 +83,8 @@ class Exported(torch.nn.Module):
         return getattr(self.module.get_submodule(".".join(path)), last)
 
 
-def from_torch(module, args=(), kwargs=None, **options):
+def from_torch(module: torch.nn.Module, args: Sequence[Any] = (),
+               kwargs: Optional[Mapping[str, Any]] = None, **options: Any) -> Exported:
     """A torch module, captured by torch.export with example arguments, that act runs
     and differentiates.
 
@@ -88,7 +93,7 @@ def from_torch(module, args=(), kwargs=None, **options):
     that act does not take is an Error that says why.
     """
     import torch.utils._pytree as pytree
-    kwargs = kwargs or {}
+    kwargs = dict(kwargs or {})
     exported = torch.export.export(module, tuple(args), kwargs, strict=False)
     gm = exported.graph_module
     signature = exported.graph_signature

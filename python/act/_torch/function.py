@@ -10,7 +10,8 @@ import threading
 
 import torch
 
-from ..runtime import Device, Step
+from ..device import Device
+from ..step import Step
 
 
 class Compiled:

@@ -10,6 +10,8 @@ lists of tensors.
 
 This file stands alone: test/python/torch_view.py runs it without the package.
 """
+from __future__ import annotations
+
 import contextlib
 import copy
 import importlib.util
@@ -17,6 +19,7 @@ import json
 import math
 import os
 import tempfile
+from typing import Any, Callable, Iterable, Optional, Sequence, Union
 from unittest import mock
 
 import torch
@@ -420,13 +423,25 @@ class TorchMemory:
     that made it). ``events``: (bytes, operator, born, died, phase, gradient) of every
     storage, in moments of operators."""
 
+    parameter_bytes: int
+    buffer_bytes: int
+    input_bytes: int
+    gradient_bytes: int
+    optimizer_bytes: int
+    retained_bytes: int
+    peak_bytes: int
+    total_peak_bytes: int
+    notes: list[str]
+    saved: list[tuple[int, str]]
+    events: list[tuple[Any, ...]]
+
     FIELDS = ("parameter_bytes", "buffer_bytes", "input_bytes", "gradient_bytes",
               "optimizer_bytes", "retained_bytes", "peak_bytes", "total_peak_bytes")
 
-    def __init__(self, **fields):
+    def __init__(self, **fields: Any) -> None:
         self.__dict__.update(fields)
 
-    def log(self):
+    def log(self) -> str:
         """The step's log as JSON (include/act/Eager/StepLog.h), which ``act-opt
         --memory-report="view=torch log=FILE"`` reads, and report()."""
         numbers = {f: getattr(self, f) for f in self.FIELDS}
@@ -436,7 +451,7 @@ class TorchMemory:
             "storages": [list(event) for event in self.events], "saved": self.kept, "products": self.products,
             "notes": self.notes})
 
-    def report(self, **options):
+    def report(self, **options: Any) -> Any:
         """act's memory report of the step: an ``act.Report``, or with ``format="html"`` (or
         text) a text. ``allocator="cuda-caching"`` replays the step through PyTorch's caching
         allocator, on a card of ``device_memory="24GB"``."""
@@ -447,12 +462,12 @@ class TorchMemory:
                 file.write(self.log())
             return act.Module.parse("module {}").report(view="torch", log=path, **options)
 
-    def __str__(self):
+    def __str__(self) -> str:
         rows = ["%-20s %15s" % (f[:-6].replace("_", " "), format(getattr(self, f), ","))
                 for f in self.FIELDS]
         return "\n".join(rows + ["the total peak is in %s, at %s" % (self.phase, self.at)])
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "<act.TorchMemory: retained %d, peak %d, total peak %d>" % (
             self.retained_bytes, self.peak_bytes, self.total_peak_bytes)
 
@@ -507,7 +522,8 @@ def meta_twin(model):
     return copy.deepcopy(model, memo)
 
 
-def quantize_4bit(model, *, skip=("lm_head",), quant_type="nf4", double=True, compute_dtype=torch.bfloat16):
+def quantize_4bit(model: torch.nn.Module, *, skip: Sequence[str] = ("lm_head",), quant_type: str = "nf4",
+                  double: bool = True, compute_dtype: torch.dtype = torch.bfloat16) -> torch.nn.Module:
     """The model with bitsandbytes' 4-bit layers in place of its linear ones, on the meta device.
 
     As ``BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_use_double_quant=double)`` of transformers loads it; layers
@@ -535,7 +551,9 @@ def quantize_4bit(model, *, skip=("lm_head",), quant_type="nf4", double=True, co
     return model
 
 
-def torch_memory(loss, model, *, optimizer=None, attention="sdpa", sizes=None, packed=1):
+def torch_memory(loss: Callable[[Any], torch.Tensor], model: torch.nn.Module, *,
+                 optimizer: Optional[Callable[[list[Any]], Any]] = None, attention: str = "sdpa",
+                 sizes: Union[int, Iterable[int], None] = None, packed: int = 1) -> TorchMemory:
     """What PyTorch on a card takes for a training step of a module.
 
     ``loss(model)`` runs forward and returns the scalar to differentiate; it is called

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a step takes in PyTorch at many sizes: as a formula, and how far a card goes."""
+from __future__ import annotations
+
 import math
 from fractions import Fraction
 from itertools import product
+from typing import Any, Callable, Mapping, Optional, Union
 
-from .memory import torch_memory
+from .memory import TorchMemory, torch_memory
 
 
-def torch_formula(step, sizes, of="retained_bytes", **options):
+def torch_formula(step: Callable[..., tuple[Any, Any]], sizes: Mapping[str, int], of: str = "retained_bytes",
+                  **options: Any) -> Optional[str]:
     """What a step takes as a polynomial in sizes, as text: its ``retained_bytes``, or another
     of TorchMemory's figures, such as ``peak_bytes``.
 
@@ -67,7 +71,9 @@ def _inverse(rows):
     return [row[n:] for row in wide]
 
 
-def torch_fits(step, name, card, *, least=1, most=1 << 20, allocator=None, **options):
+def torch_fits(step: Callable[[int], tuple[Any, Any]], name: str, card: Union[int, str], *, least: int = 1,
+               most: int = 1 << 20, allocator: Optional[str] = None,
+               **options: Any) -> Optional[tuple[int, TorchMemory]]:
     """The largest size at which a step fits on a card, and what it then takes: (size, TorchMemory).
 
     ``step(size)`` returns (loss, model) for the size, which is called ``name`` in messages;

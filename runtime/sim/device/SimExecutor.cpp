@@ -52,7 +52,7 @@ SimExecutor::SimExecutor(const sim::Target &target,
 // The simulator frees its own memory; adopted memory goes back to its owner.
 SimExecutor::~SimExecutor() {
   for (auto &[address, block] : blocks)
-    if (block.adopted && block.release)
+    if (block.release)
       block.release();
 }
 
@@ -65,7 +65,7 @@ Result<void *> SimExecutor::allocate(uint64_t bytes) {
   // The interface promises zeros, so they count as written.
   simulator.markInitialised(*p, bytes);
   std::lock_guard lock(mutex);
-  blocks[reinterpret_cast<uintptr_t>(*p)] = {bytes, false, nullptr};
+  blocks.add(*p, {bytes});
   memory.current += bytes;
   memory.peak = std::max(memory.peak, memory.current);
   ++memory.allocations;
@@ -87,20 +87,21 @@ Status SimExecutor::free(void *address) {
   std::function<void()> release;
   {
     std::lock_guard lock(mutex);
-    auto it = blocks.find(reinterpret_cast<uintptr_t>(address));
-    if (it == blocks.end())
+    auto block = blocks.take(address);
+    if (!block)
       return Error{"the address to free is not an allocation of device " +
                        facts.name,
                    ""};
-    if (it->second.adopted) {
-      release = std::move(it->second.release);
+    if (block->kind == Block::Adopted) {
       simulator.unregisterHost(address);
     } else {
-      if (auto s = simulator.free(address); !s)
+      if (auto s = simulator.free(address); !s) {
+        blocks.add(address, std::move(*block));
         return s;
-      memory.current -= it->second.bytes;
+      }
+      memory.current -= block->bytes;
     }
-    blocks.erase(it);
+    release = std::move(block->release);
   }
   if (release)
     release();
@@ -111,28 +112,20 @@ Status SimExecutor::free(void *address) {
 // has to belong to one allocation.
 Status SimExecutor::adopt(void *address, uint64_t bytes,
                           std::function<void()> release) {
-  auto a = reinterpret_cast<uintptr_t>(address);
   std::lock_guard lock(mutex);
-  auto next = blocks.lower_bound(a);
-  bool overlaps =
-      next != blocks.end() && next->first < a + std::max<uint64_t>(bytes, 1);
-  if (next != blocks.begin()) {
-    auto previous = std::prev(next);
-    overlaps |= previous->first + previous->second.bytes > a;
-  }
-  if (!address || overlaps)
+  if (!address || blocks.overlap(address, bytes))
     return Error{
         "memory to adopt is null or overlaps an allocation of device " +
             facts.name,
         ""};
   simulator.registerHost(address, bytes, "host memory");
-  blocks[a] = {bytes, true, std::move(release)};
+  blocks.add(address, {bytes, Block::Adopted, std::move(release)});
   return ok();
 }
 
-bool SimExecutor::isAllocation(const void *address) const {
+size_t SimExecutor::allocationsAt(const void *address) const {
   std::lock_guard lock(mutex);
-  return blocks.count(reinterpret_cast<uintptr_t>(address)) != 0;
+  return blocks.count(address);
 }
 
 void SimExecutor::writtenByOthers(void *address, uint64_t bytes) {
@@ -143,13 +136,8 @@ Status SimExecutor::checkRange(const void *address, uint64_t bytes) const {
   auto a = reinterpret_cast<uintptr_t>(address);
   {
     std::lock_guard lock(mutex);
-    auto it = blocks.upper_bound(a);
-    if (it != blocks.begin()) {
-      --it;
-      uint64_t offset = a - it->first, size = it->second.bytes;
-      if (offset <= size && bytes <= size - offset)
-        return ok();
-    }
+    if (blocks.contain(address, bytes))
+      return ok();
   }
   // Or a variable of a module.
   auto &space = const_cast<sim::Simulator &>(simulator).memory();

@@ -14,9 +14,9 @@
 // copy to the host of bytes that a kernel left undefined.
 #ifndef ACT_RUNTIME_SIM_DEVICE_SIMEXECUTOR_H
 #define ACT_RUNTIME_SIM_DEVICE_SIMEXECUTOR_H
+#include "runtime/Blocks.h"
 #include "runtime/Executor.h"
 #include "runtime/sim/device/SimQueues.h"
-#include <map>
 #include <mutex>
 
 namespace act::runtime {
@@ -34,7 +34,7 @@ public:
   Status free(void *address) override;
   Status adopt(void *address, uint64_t bytes,
                std::function<void()> release) override;
-  bool isAllocation(const void *address) const override;
+  size_t allocationsAt(const void *address) const override;
   void writtenByOthers(void *address, uint64_t bytes) override;
   Status checkRange(const void *address, uint64_t bytes) const override;
   MemoryStatistics statistics() const override;
@@ -51,13 +51,8 @@ public:
   Status synchronize() override;
 
 private:
-  struct Block {
-    uint64_t bytes;
-    bool adopted;
-    std::function<void()> release;
-  };
   mutable std::mutex mutex;
-  std::map<uintptr_t, Block> blocks;
+  Blocks blocks;
   MemoryStatistics memory;
 };
 

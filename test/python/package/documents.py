@@ -32,11 +32,12 @@ def page(name):
 
 
 cells = json.loads((root / "examples/11-from-python/memory.ipynb").read_text())["cells"]
-# The pages' files: what an importer wrote, and what they write themselves.
+# The pages' files: what importers and nvcc wrote, and what the pages write.
 os.chdir(tempfile.mkdtemp(prefix="act-documents-"))
 models = root / "test/python/raise/models"
 shutil.copy(models / "llama.linalg", "model.linalg")
 shutil.copy(models / "gpt2.jax.stablehlo", "model.stablehlo")
+shutil.copy(root / "test/runtime/sim/kernels/cuda/tma.sm_90a.ptx", "tma.ptx")
 bad = page("README.md") + page("docs/python.md") + page("docs/embedding.md") + run(
     "memory.ipynb", ["".join(c["source"]) for c in cells if c["cell_type"] == "code"])
 shutil.rmtree(os.getcwd())

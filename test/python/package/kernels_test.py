@@ -37,17 +37,25 @@ def softmax(x: tile.view("f32", 37, 200), y: tile.view("f32", 37, 200)):
     tile.store(e / e.sum(axis=1, keepdims=True), y, (i, 0))
 
 
-@tile.kernel(grid=(tile.cdiv(200, "M"), tile.cdiv(160, "N")),
-             block_sizes={"M": 128, "N": 80, "K": 64}, schedule={"warps": 4, "stages": 3})
-def matmul(x: tile.view("bf16", 200, 192), w: tile.view("bf16", 192, 160),
-           y: tile.view("bf16", 200, 160)):
-    M, N, K = (tile.block_size(s) for s in "MNK")
-    p, q = tile.program_id("x"), tile.program_id("y")
-    i, j = p * M, q * N
-    total = tile.loop(0, 192, K, lambda k, acc: tile.dot(
-        tile.load(x, (i, k), (M, K)), tile.load(w, (k, j), (K, N)), acc),
-        tile.zeros((M, N), "f32"))
-    tile.store(total.to("bf16"), y, (i, j), (M, N))
+def matmul_of(rows, columns, block_sizes, schedule):
+    @tile.kernel(grid=(tile.cdiv(rows, "M"), tile.cdiv(columns, "N")),
+                 block_sizes=block_sizes, schedule=schedule)
+    def matmul(x: tile.view("bf16", rows, 192), w: tile.view("bf16", 192, columns),
+               y: tile.view("bf16", rows, columns)):
+        M, N, K = (tile.block_size(s) for s in "MNK")
+        p, q = tile.program_id("x"), tile.program_id("y")
+        i, j = p * M, q * N
+        total = tile.loop(0, 192, K, lambda k, acc: tile.dot(
+            tile.load(x, (i, k), (M, K)), tile.load(w, (k, j), (K, N)), acc),
+            tile.zeros((M, N), "f32"))
+        tile.store(total.to("bf16"), y, (i, j), (M, N))
+    return matmul
+
+
+matmul = matmul_of(200, 160, {"M": 128, "N": 80, "K": 64}, {"warps": 4, "stages": 3})
+matmul_for_hopper = matmul_of(300, 480, {"M": 128, "N": 256, "K": 64}, {
+    "groups": 2, "stages": 4, "raster": "2x3", "persistent": True,
+    "roles": "{copy = 4 at 40, compute at 232}"})
 
 
 @tile.kernel(grid=tile.cdiv(240, "M"), block_sizes={"M": 64, "N": 80},
@@ -88,9 +96,12 @@ def causal(q: tile.view("bf16", 240, 80), k: tile.view("bf16", 240, 80),
 
 
 def same_ptx():
-    for kernel, name in ((add, "vector-add"), (softmax, "softmax"), (matmul, "matmul"),
-                         (causal, "causal-attention")):
-        for target in ("sm_80", "sm_90a"):
+    both = ("sm_80", "sm_90a")
+    for kernel, name, targets in (
+            (add, "vector-add", both), (softmax, "softmax", both), (matmul, "matmul", both),
+            (causal, "causal-attention", both),
+            (matmul_for_hopper, "matmul-hopper", ("sm_90a",))):
+        for target in targets:
             written = act.Module.load(EXAMPLES / f"{name}.mlir").emit_ptx(target=target)
             traced = kernel.emit_ptx(target)
             check(f"{name} for {target}: the PTX of {name}.mlir", written == traced)

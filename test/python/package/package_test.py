@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """package_test.py BUILD: the Python package that build.py installed. Its doctests, the
-symbols that its libraries export, a training step, a differentiable function, kernels,
-and bad input of each kind, which is an exception of act and never an abort."""
+symbols that its libraries export, a training step, a differentiable function, and
+bad input of each kind, which is an exception of act and never an abort."""
 import doctest
 import importlib
+import inspect
 import pathlib
 import random
 import subprocess
@@ -43,8 +44,8 @@ def refuses(what, kind, text, call):
 
 
 def doctests():
-    for name in ("act", "act.compiler", "act.runtime", "act.report", "act.errors",
-                 "act.tile"):
+    for name in ("act", "act.compiler", "act.device", "act.kernel", "act.step",
+                 "act.report", "act.errors", "act.tile"):
         result = doctest.testmod(importlib.import_module(name))
         check(f"doctests of {name}: {result.attempted}", not result.failed)
 
@@ -60,6 +61,30 @@ def exports():
               names and not others)
     check("there are type stubs", (site / "act" / "_act.pyi").exists()
           and (site / "act" / "py.typed").exists())
+
+
+def annotated():
+    """Whatever is public says what it takes and returns, for type checkers."""
+    missing, seen = [], 0
+    for module in (act, act.tile):
+        for name in module.__all__:
+            public = getattr(module, name)
+            members = {name: public} if inspect.isfunction(public) else {
+                f"{name}.{k}": v for k, v in vars(public).items()
+                if inspect.isclass(public) and public.__module__.startswith("act.")
+                and (not k.startswith("_") or k in ("__init__", "__call__"))}
+            for where, member in members.items():
+                member = member.fget if isinstance(member, property) else member
+                member = getattr(member, "__func__", member)
+                if not inspect.isfunction(member) or member.__name__ == "<lambda>":
+                    continue
+                seen += 1
+                signature = inspect.signature(member)
+                if signature.return_annotation is signature.empty or any(
+                        p.annotation is p.empty for n, p in signature.parameters.items()
+                        if n not in ("self", "cls")):
+                    missing.append(where)
+    check(f"{seen} public functions are annotated, but not {missing}", seen > 100 and not missing)
 
 
 def training():
@@ -142,55 +167,6 @@ def function():
                 step.backward)
 
 
-VECTOR_ADD = """
-gpu.module @kernels {
-  gpu.func @add(%x: !tile.view<1000xf32>, %y: !tile.view<1000xf32>,
-                %z: !tile.view<1000xf32>)
-      kernel attributes {tile.grid = array<i64: 4, 1, 1>} {
-    %c256 = arith.constant 256 : index
-    %p = tile.program_id x
-    %i = arith.muli %p, %c256 : index
-    %a = tile.load %x[%i : 256] : !tile.view<1000xf32>
-    %b = tile.load %y[%i : 256] : !tile.view<1000xf32>
-    %c = arith.addf %a, %b : tensor<256xf32>
-    tile.store %c, %z[%i : 256] : !tile.view<1000xf32>
-    gpu.return
-  }
-}"""
-
-RACE = """
-.version 7.8
-.target sm_80
-.address_size 64
-.visible .entry race(.param .u64 p) {
-  .reg .b64 %rd<2>;
-  .reg .b32 %r<2>;
-  ld.param.u64 %rd1, [p];
-  mov.u32 %r1, %tid.x;
-  st.global.u32 [%rd1], %r1;
-  ret;
-}"""
-
-
-def kernels():
-    sim = act.Device("sim:sm_80")
-    x = np.arange(1000, dtype=np.float32)
-    a, b, c = (sim.array(v) for v in (x, 2 * x, np.zeros(1000, np.float32)))
-    kernel = sim.kernels(act.Module.parse(VECTOR_ADD))["add"]
-    kernel(a, b, c)
-    check("a tile kernel on the simulator", (c.numpy() == 3 * x).all())
-    refuses("a number where memory is expected", act.DeviceError, "expected memory",
-            lambda: kernel(a, b, 3))
-    refuses("two arguments for three", act.DeviceError, "3 arguments, got 2", lambda: kernel(a, b))
-    race = sim.kernel(RACE, "race")
-    try:
-        race.launch((1,), sim.array(np.zeros(4, np.int32)), block=64)
-        check("a race is found", False)
-    except act.Finding as finding:
-        check(f"a race is found: {finding.findings[0].splitlines()[0][:60]}",
-              len(finding.findings) >= 1 and "race" in str(finding.findings[0]))
-
-
 def bad_input():
     refuses("text that is no module", act.CompileError, "error",
             lambda: act.Module.parse("func.func @f("))
@@ -242,7 +218,7 @@ def bad_input():
     check(f"100 texts with changed characters: {refused} refused", refused > 50)
 
 
-for part in (doctests, exports, training, function, kernels, bad_input):
+for part in (doctests, exports, annotated, training, function, bad_input):
     part()
 print(f"{failures} failures")
 sys.exit(failures > 0)
