@@ -574,9 +574,38 @@ private:
                                          : yield(inner, *d, arguments.back()));
         });
     if (!failed)
-      return made.getResult(0);
+      return withoutUnused(made).getResult(0);
     made.erase();
     return failure();
+  }
+
+  // The op without what its yield does not need. An input that nothing reads
+  // would be kept for backward; one that gives a loop its length stays.
+  linalg::GenericOp withoutUnused(linalg::GenericOp made) {
+    Block *body = made.getBody();
+    for (Operation &each : llvm::make_early_inc_range(llvm::reverse(*body)))
+      if (isOpTriviallyDead(&each))
+        each.erase();
+    SmallVector<Value> inputs(made.getDpsInputs());
+    SmallVector<AffineMap> maps = made.getIndexingMapsArray();
+    for (unsigned i = inputs.size(); i-- > 0;) {
+      SmallVector<AffineMap> fewer(maps);
+      fewer.erase(fewer.begin() + i);
+      if (!body->getArgument(i).use_empty() ||
+          !inversePermutation(concatAffineMaps(fewer, b.getContext())))
+        continue;
+      maps = fewer;
+      inputs.erase(inputs.begin() + i);
+      body->eraseArgument(i);
+    }
+    if (maps.size() == made.getIndexingMapsArray().size())
+      return made;
+    auto less = linalg::GenericOp::create(b, loc, made->getResultTypes(),
+                                          inputs, made.getDpsInits(), maps,
+                                          made.getIteratorTypesArray());
+    less.getRegion().takeBody(made.getRegion());
+    made.erase();
+    return less;
   }
 
   // A sum, in f32 where elements are of 16 bits.
@@ -599,7 +628,11 @@ private:
     auto made =
         emit(sumType, init, operands, own, iterators, adjointOf,
              [&](OpBuilder &inner, Value d, Value accumulator) -> Value {
-               if (wide != element)
+               // Rounded once, as a sum.
+               if (auto rounded = d.getDefiningOp<arith::TruncFOp>();
+                   rounded && rounded.getIn().getType() == wide)
+                 d = rounded.getIn();
+               else if (wide != element)
                  d = arith::ExtFOp::create(inner, loc, wide, d);
                return arith::AddFOp::create(inner, loc, accumulator, d);
              });

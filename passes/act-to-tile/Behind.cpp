@@ -124,14 +124,19 @@ std::optional<ProductShape> act::tile::anyProductBehind(Value root) {
           int64_t longest = 0;
           AffineMap own = op.getIndexingMapsArray()[i],
                     other = op.getIndexingMapsArray()[1 - i];
-          for (AffineExpr e : own.getResults()) {
-            auto dim = dyn_cast<AffineDimExpr>(e);
-            if (!dim || llvm::is_contained(other.getResults(), e) ||
-                ranges[dim.getPosition()] <= longest)
-              continue;
-            longest = ranges[dim.getPosition()];
-            *of[i] = loops[dim.getPosition()];
-          }
+          for (AffineExpr e : own.getResults())
+            for (unsigned d = 0; d < ranges.size(); ++d) {
+              // Pixels of a convolution are in a sum with its window's. Of two
+              // equal ones the last is adjacent in memory.
+              const bool isLonger = isa<AffineDimExpr>(e)
+                                        ? ranges[d] > longest
+                                        : ranges[d] >= longest;
+              if (!e.isFunctionOfDim(d) || other.isFunctionOfDim(d) ||
+                  !isLonger)
+                continue;
+              longest = ranges[d];
+              *of[i] = loops[d];
+            }
           p.computed |= hasProduct(op.getDpsInputs()[i]);
         }
         p.isWide = llvm::all_of(inputsAlong(op), [](OpOperand *input) {

@@ -11,7 +11,15 @@ FailureOr<Coordinate> BlockEvaluator::at(AffineExpr expr, const Place &loops) {
   if (auto dim = dyn_cast<AffineDimExpr>(expr))
     return loops[dim.getPosition()];
   if (auto constant = dyn_cast<AffineConstantExpr>(expr))
-    return Coordinate{nullptr, constant.getValue(), -1};
+    return Coordinate{nullptr, constant.getValue(), -1, nullptr, {}};
+  auto both = cast<AffineBinaryOpExpr>(expr);
+  auto lhs = at(both.getLHS(), loops), rhs = at(both.getRHS(), loops);
+  if (failed(lhs) || failed(rhs))
+    return failure();
+  if (expr.getKind() == AffineExprKind::Add)
+    return combined(Arithmetic::Add, *lhs, *rhs);
+  if (expr.getKind() == AffineExprKind::Mul)
+    return combined(Arithmetic::Mul, *lhs, *rhs);
   return failure();
 }
 
@@ -22,11 +30,14 @@ FailureOr<BlockEvaluator::Operands>
 BlockEvaluator::operands(linalg::GenericOp op, const Place &loops,
                          unsigned count) {
   Operands out;
-  for (const Coordinate &c : loops)
-    if (c.axis >= 0)
-      out.axes.push_back(c.axis);
+  out.axes = axesOf(loops);
   for (unsigned i = 0; i < count; ++i) {
     OpOperand &operand = op->getOpOperand(i);
+    // Of a pooling's window only the shape is read.
+    if (op.getMatchingBlockArgument(&operand).use_empty()) {
+      out.blocks.push_back({});
+      continue;
+    }
     if (!isa<RankedTensorType>(operand.get().getType())) {
       out.blocks.push_back({scalarOf(operand.get()), {}});
       continue;
@@ -37,7 +48,7 @@ BlockEvaluator::operands(linalg::GenericOp op, const Place &loops,
       if (failed(c))
         return op.emitOpError()
                << "reads operand " << i
-               << " at a sum of loop indices, expected a single loop index";
+               << " at a quotient or remainder of loop indices";
       place.push_back(*c);
     }
     auto block = evaluate(operand.get(), place);
@@ -68,12 +79,7 @@ LogicalResult BlockEvaluator::bodyOp(Operation *op,
                                      DenseMap<Value, BlockValue> &values,
                                      const Place &loops) {
   if (auto index = dyn_cast<linalg::IndexOp>(op)) {
-    const Coordinate &c = loops[index.getDim()];
-    SmallVector<int> along;
-    if (c.axis >= 0)
-      along.push_back(c.axis);
-    Value own = atLevel(levelOf(Place{c}), [&] { return numbers(c); });
-    values[index] = {own, along};
+    values[index] = numbers(loops[index.getDim()]);
     return success();
   }
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
@@ -110,13 +116,12 @@ LogicalResult BlockEvaluator::bodyOp(Operation *op,
   if (!op->hasTrait<OpTrait::Elementwise>() &&
       !isa<arith::IndexCastOp, arith::IndexCastUIOp>(op))
     return op->emitOpError("cannot be lowered to blocks");
-  SmallVector<int> onto;
-  for (const Coordinate &c : loops)
-    if (c.axis >= 0 && !llvm::is_contained(onto, c.axis) &&
-        llvm::any_of(blocks, [&](const BlockValue &v) {
-          return llvm::is_contained(v.axes, c.axis);
-        }))
-      onto.push_back(c.axis);
+  SmallVector<int> onto = axesOf(loops);
+  llvm::erase_if(onto, [&](int axis) {
+    return llvm::none_of(blocks, [&](const BlockValue &v) {
+      return llvm::is_contained(v.axes, axis);
+    });
+  });
   for (auto [v, made] :
        llvm::zip(op->getResults(), atLevel(level, [&] { // as early as possible
                    return elementwise(op, blocks, onto);
@@ -158,9 +163,8 @@ SmallVector<Value> BlockEvaluator::elementwise(Operation *op,
   return SmallVector<Value>(b.create(state)->getResults());
 }
 
-/// Gathers elements of an argument at computed indices. A computed index is a
-/// block along one axis. If two share an axis, or one has two, the tensor is
-/// read as the flat row that it is in memory.
+/// Gathers elements at indices that the body computes. From rows of an argument
+/// it is one load of rows:
 ///
 ///   %v = tensor.extract %table[%id, %j]     %id computed along I, %j along J
 ///   a load of rows %id and columns J, a block {I, J}
@@ -173,71 +177,53 @@ FailureOr<BlockValue> BlockEvaluator::gather(tensor::ExtractOp op,
   if (matchPattern(op.getTensor(), m_Constant(&values)) &&
       computed.size() == 1 && values.getNumElements() <= maxTable)
     return pick(values, computed[0]);
-  if (!pointer)
-    return op->emitOpError(
-        "gathers from a computed tensor, expected an argument");
-  RankedTensorType type = op.getTensor().getType();
+  // Rows and columns of an argument, each along an axis of its own.
+  BlockValue out;
+  bool isOfRows = pointer != nullptr;
+  for (const BlockValue &v : computed)
+    for (int axis : v.axes) {
+      isOfRows &= v.axes.size() == 1 && !llvm::is_contained(out.axes, axis);
+      if (!llvm::is_contained(out.axes, axis))
+        out.axes.push_back(axis);
+    }
   SmallVector<Value> indices;
   SmallVector<int64_t> extents;
-  BlockValue out;
-  bool apart = true;
+  Place place;
   for (auto [i, v] : llvm::zip(op.getIndices(), computed)) {
-    if (auto own = i.getDefiningOp<linalg::IndexOp>()) {
-      const Coordinate &c = loops[own.getDim()];
-      indices.push_back(indexOf(c));
-      extents.push_back(c.axis < 0 ? -1 : axes[c.axis].extent);
-    } else {
-      indices.push_back(v.value);
-      extents.push_back(v.axes.empty() ? -1 : axes[v.axes[0]].extent);
+    auto own = i.getDefiningOp<linalg::IndexOp>();
+    const bool isPlain = own && !loops[own.getDim()].computed;
+    extents.push_back(v.axes.empty() ? -1 : axes[v.axes[0]].extent);
+    if (isOfRows) {
+      indices.push_back(isPlain ? indexOf(loops[own.getDim()]) : v.value);
+      continue;
     }
-    apart &= v.axes.size() <= 1 && llvm::none_of(v.axes, [&](int a) {
-               return llvm::is_contained(out.axes, a);
-             });
-    for (int a : v.axes)
-      if (!llvm::is_contained(out.axes, a))
-        out.axes.push_back(a);
+    if (isPlain) {
+      place.push_back(loops[own.getDim()]);
+      continue;
+    }
+    Value number = v.value;
+    Type element = getElementTypeOrSelf(number.getType()),
+         wide = b.getI64Type();
+    if (element.isIndex())
+      number = arith::IndexCastOp::create(b, loc, wide, number);
+    else if (element != wide)
+      number = arith::ExtSIOp::create(
+          b, loc,
+          v.axes.empty() ? wide
+                         : cast<ShapedType>(number.getType()).clone(wide),
+          number);
+    place.push_back(this->computed({number, v.axes}));
   }
-  if (apart) {
-    out.value = LoadOp::create(b, loc, viewOf(type, pointer), indices, extents);
-    return out;
-  }
-  if (out.axes.size() != 1)
-    return op->emitOpError("gathers along two axes at once");
-  int64_t stride = 1;
-  Value at;
-  auto i64Of = [&](Value v) -> Value {
-    if (v.getType().isIndex())
-      v = arith::IndexCastOp::create(b, loc, b.getI64Type(), v);
-    return v;
-  };
-  auto block =
-      RankedTensorType::get({axes[out.axes[0]].extent}, b.getI64Type());
-  for (size_t d = computed.size(); d-- > 0;) {
-    Value v = spread({i64Of(computed[d].value), computed[d].axes}, out.axes);
-    if (getElementTypeOrSelf(v.getType()) != b.getI64Type())
-      v = arith::ExtSIOp::create(b, loc, block, v);
-    if (stride != 1)
-      v = arith::MulIOp::create(
-          b, loc, v,
-          arith::ConstantOp::create(
-              b, loc,
-              DenseElementsAttr::get(block, b.getI64IntegerAttr(stride))));
-    at = at ? Value(arith::AddIOp::create(b, loc, at, v)) : v;
-    stride *= type.getDimSize(d);
-  }
-  auto row = RankedTensorType::get({stride}, type.getElementType());
-  int64_t extent = block.getDimSize(0);
-  out.value = LoadOp::create(b, loc, viewOf(row, pointer), ValueRange{at},
-                             ArrayRef<int64_t>{extent});
+  if (!isOfRows)
+    return evaluate(op.getTensor(), place);
+  out.value = LoadOp::create(b, loc, viewOf(op.getTensor().getType(), pointer),
+                             indices, extents);
   return out;
 }
 
 /// A lookup table in a constant, by comparisons.
 BlockValue BlockEvaluator::table(DenseElementsAttr values, const Place &place) {
-  SmallVector<int> along;
-  for (const Coordinate &c : place)
-    if (c.axis >= 0)
-      along.push_back(c.axis);
+  SmallVector<int> along = axesOf(place);
   auto number = [&](TypedAttr n) {
     return spread({arith::ConstantOp::create(b, loc, n), {}}, along);
   };
@@ -245,10 +231,7 @@ BlockValue BlockEvaluator::table(DenseElementsAttr values, const Place &place) {
   Value at = number(b.getI64IntegerAttr(0));
   int64_t stride = 1;
   for (size_t d = place.size(); d-- > 0;) {
-    SmallVector<int> own;
-    if (place[d].axis >= 0)
-      own.push_back(place[d].axis);
-    Value v = spread({numbers(place[d]), own}, along);
+    Value v = spread(numbers(place[d]), along);
     v = arith::MulIOp::create(b, loc, v, number(b.getI64IntegerAttr(stride)));
     at = arith::AddIOp::create(b, loc, at, v);
     stride *= values.getType().getShape()[d];
@@ -275,9 +258,27 @@ BlockValue BlockEvaluator::pick(DenseElementsAttr values, BlockValue at) {
   return {picked, at.axes};
 }
 
-// The loops that the result's place does not determine are reduced. Two blocked
-// dimensions of a sum of products make a product for tensor cores; with one, it
-// is a reduction like any other.
+/// Whether a sum of products has a block of rows of one factor and columns of
+/// the other: a product for tensor cores. The pixels of a convolution may be
+/// along both axes, in the same factor; it is then a sum like any other.
+static bool isProduct(linalg::GenericOp op, const Place &loops) {
+  if (!factorsOf(op) || axesOf(loops).size() != 2)
+    return false;
+  int sides[2] = {-1, -1};
+  for (auto [d, c] : llvm::enumerate(loops)) {
+    if (c.axis < 0 && !c.computed)
+      continue;
+    bool of[2];
+    for (int i : {0, 1})
+      of[i] = op.getIndexingMapsArray()[i].isFunctionOfDim(d);
+    if (c.computed || of[0] == of[1] || sides[of[1]] >= 0)
+      return false;
+    sides[of[1]] = c.axis;
+  }
+  return sides[0] >= 0 && sides[1] >= 0 && sides[0] != sides[1];
+}
+
+// The loops that the result's place does not determine are reduced.
 FailureOr<BlockValue> BlockEvaluator::generic(linalg::GenericOp op,
                                               unsigned result,
                                               const Place &place) {
@@ -299,10 +300,8 @@ FailureOr<BlockValue> BlockEvaluator::generic(linalg::GenericOp op,
   if (!reduced.empty()) {
     if (op.getNumResults() != 1)
       return op.emitOpError("reduces several results at once");
-    int blocks =
-        llvm::count_if(loops, [](const Coordinate &c) { return c.axis >= 0; });
-    return blocks == 2 && factorsOf(op) ? product(op, loops, reduced)
-                                        : reduce(op, loops, reduced);
+    return isProduct(op, loops) ? product(op, loops, reduced)
+                                : reduce(op, loops, reduced);
   }
   unsigned inputs = op.getNumDpsInputs();
   auto body = bodyOf(op, loops);

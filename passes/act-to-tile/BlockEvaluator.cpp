@@ -32,10 +32,27 @@ Value act::tile::argumentBehind(Value tensor) {
 
 SmallVector<int> act::tile::axesOf(const Place &place) {
   SmallVector<int> list;
-  for (const Coordinate &c : place)
+  auto add = [&](int axis) {
+    if (!llvm::is_contained(list, axis))
+      list.push_back(axis);
+  };
+  for (const Coordinate &c : place) {
     if (c.axis >= 0)
-      list.push_back(c.axis);
+      add(c.axis);
+    llvm::for_each(c.along, add);
+  }
   return list;
+}
+
+bool act::tile::isBox(const Place &place) {
+  SmallVector<int> seen;
+  for (const Coordinate &c : place) {
+    if (c.computed || llvm::is_contained(seen, c.axis))
+      return false;
+    if (c.axis >= 0)
+      seen.push_back(c.axis);
+  }
+  return true;
 }
 
 int BlockEvaluator::addAxis(Value base, int64_t extent) {
@@ -46,20 +63,16 @@ int BlockEvaluator::addAxis(Value base, int64_t extent) {
 // An axis that `loops` use already would make the block a diagonal: rows and
 // columns of a matrix of scores may have the same extent.
 int BlockEvaluator::wholeAxis(int64_t extent, const Place &loops) {
+  SmallVector<int> taken = axesOf(loops);
   for (size_t i = 0; i < axes.size(); ++i)
     if (axes[i].extent == extent && matchPattern(axes[i].base, m_Zero()) &&
-        llvm::none_of(loops,
-                      [&](const Coordinate &c) { return c.axis == int(i); }))
+        !llvm::is_contained(taken, int(i)))
       return i;
   return addAxis(constant(0), extent);
 }
 
 int64_t BlockEvaluator::elementsOf(const Place &loops) const {
-  int64_t n = 1;
-  for (const Coordinate &c : loops)
-    if (c.axis >= 0)
-      n *= axes[c.axis].extent;
-  return n;
+  return ShapedType::getNumElements(extentsOf(axesOf(loops)));
 }
 
 // The number of open loops that `v` depends on. Code may stand outside all
@@ -78,6 +91,8 @@ size_t BlockEvaluator::levelOf(const Place &place) const {
       level = std::max(level, levelOf(c.scalar));
     if (c.axis >= 0)
       level = std::max(level, levelOf(axes[c.axis].base));
+    if (c.computed)
+      level = std::max(level, levelOf(c.computed));
   }
   return level;
 }
@@ -154,18 +169,107 @@ Value BlockEvaluator::indexOf(const Coordinate &c) {
   return c.constant ? sum(v, constant(c.constant)) : v;
 }
 
-// The numbers of a dimension that a coordinate stands for: one, or a block of
-// consecutive ones. They are i64, as linalg.index is in registers.
-Value BlockEvaluator::numbers(const Coordinate &c) {
-  Value first = arith::IndexCastOp::create(b, loc, b.getI64Type(), indexOf(c));
-  if (c.axis < 0)
-    return first;
-  int64_t n = axes[c.axis].extent;
-  Value own = IotaOp::create(b, loc, 0, n);
-  auto wide = RankedTensorType::get({n}, b.getI64Type());
-  own = arith::ExtSIOp::create(b, loc, wide, own);
-  return arith::AddIOp::create(b, loc, own,
-                               tensor::SplatOp::create(b, loc, wide, first));
+// The numbers of a dimension that a coordinate stands for: one, or a block.
+// They are i64, as linalg.index is in registers.
+BlockValue BlockEvaluator::numbers(const Coordinate &c) {
+  return atLevel(levelOf(Place{c}), [&]() -> BlockValue {
+    auto wide = [&](int64_t n) {
+      return RankedTensorType::get({n}, b.getI64Type());
+    };
+    if (c.computed) {
+      if (!c.constant)
+        return {c.computed, c.along};
+      Value moved =
+          arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(c.constant));
+      return {arith::AddIOp::create(b, loc, c.computed,
+                                    spread({moved, {}}, c.along)),
+              c.along};
+    }
+    Value first =
+        arith::IndexCastOp::create(b, loc, b.getI64Type(), indexOf(c));
+    if (c.axis < 0)
+      return {first, {}};
+    int64_t n = axes[c.axis].extent;
+    Value own = IotaOp::create(b, loc, 0, n);
+    own = arith::ExtSIOp::create(b, loc, wide(n), own);
+    return {arith::AddIOp::create(
+                b, loc, own, tensor::SplatOp::create(b, loc, wide(n), first)),
+            {c.axis}};
+  });
+}
+
+Coordinate BlockEvaluator::computed(BlockValue numbers) {
+  Coordinate c;
+  if (numbers.axes.empty())
+    c.scalar =
+        arith::IndexCastOp::create(b, loc, b.getIndexType(), numbers.value);
+  else
+    c.computed = numbers.value;
+  c.along.assign(numbers.axes);
+  return c;
+}
+
+Coordinate BlockEvaluator::notNegative(const Coordinate &c) {
+  if (c.constant >= 0)
+    return c;
+  return atLevel(levelOf(Place{c}), [&] {
+    BlockValue v = numbers(c);
+    Value zero = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(0));
+    return computed(
+        {arith::MaxSIOp::create(b, loc, v.value, spread({zero, {}}, v.axes)),
+         v.axes});
+  });
+}
+
+// Plain where it can be: a number, or an axis that is moved. One number or axis
+// at a time is known to the evaluator by its value, so the same arithmetic
+// gives the same coordinate.
+Coordinate BlockEvaluator::combined(Arithmetic op, const Coordinate &x,
+                                    const Coordinate &y) {
+  auto isNumber = [](const Coordinate &c) { return c.axis < 0 && !c.computed; };
+  if (op == Arithmetic::Add && (isNumber(x) || isNumber(y))) {
+    Coordinate c = isNumber(x) ? y : x;
+    const Coordinate &moved = isNumber(x) ? x : y;
+    if (!c.computed || !moved.scalar) {
+      c.scalar = sum(c.scalar, moved.scalar);
+      c.constant += moved.constant;
+      return c;
+    }
+  }
+  if (isNumber(x) && isNumber(y) && !y.scalar && op == Arithmetic::Mul) {
+    Coordinate c = x;
+    if (c.scalar)
+      c.scalar = scaled<arith::MulIOp>(c.scalar, y.constant);
+    c.constant *= y.constant;
+    return c;
+  }
+  auto key = std::tuple(op, x.key(), y.key());
+  if (auto it = knownCoordinates.find(key); it != knownCoordinates.end()) {
+    Value made = it->second.computed ? it->second.computed : it->second.scalar;
+    if (made.getParentRegion()->isAncestor(b.getInsertionBlock()->getParent()))
+      return it->second;
+  }
+  size_t level = std::max(levelOf(Place{x}), levelOf(Place{y}));
+  return knownCoordinates[key] = atLevel(level, [&] {
+           SmallVector<int> onto = axesOf({x, y});
+           Value l = spread(numbers(x), onto), r = spread(numbers(y), onto);
+           Value v;
+           switch (op) {
+           case Arithmetic::Add:
+             v = arith::AddIOp::create(b, loc, l, r);
+             break;
+           case Arithmetic::Mul:
+             v = arith::MulIOp::create(b, loc, l, r);
+             break;
+           case Arithmetic::Div:
+             v = arith::DivUIOp::create(b, loc, l, r);
+             break;
+           case Arithmetic::Rem:
+             v = arith::RemUIOp::create(b, loc, l, r);
+             break;
+           }
+           return computed({v, onto});
+         });
 }
 
 // First the axes that the block has are put in order, then the missing ones are
@@ -255,13 +359,49 @@ Value BlockEvaluator::loadedInOrder(LoadOp load, ArrayRef<int> have,
 FailureOr<BlockValue> BlockEvaluator::load(RankedTensorType type, Value pointer,
                                            const Place &place,
                                            ArrayRef<int64_t> strides) {
+  if (!isBox(place))
+    return gathered(type, pointer, place);
   Access from = accessOf(type, pointer, place, strides);
-  for (auto [i, axis] : llvm::enumerate(from.axes))
-    if (llvm::is_contained(ArrayRef(from.axes).take_front(i), axis))
-      return emitError(loc) << "a diagonal of a tensor is not a block";
   Value v = LoadOp::create(b, loc, from.view, from.indices, from.extents);
   return BlockValue{from.axes.empty() ? v : reshaped(v, extentsOf(from.axes)),
                     from.axes};
+}
+
+// The elements' places in memory, which is dense, as one number each. Elements
+// outside get a number that no element has, and so the load's padding.
+BlockValue BlockEvaluator::gathered(RankedTensorType type, Value pointer,
+                                    const Place &place) {
+  assert(!tiled.count(pointer) && "tiles are read as boxes only");
+  SmallVector<int> onto = axesOf(place);
+  auto number = [&](int64_t n) {
+    Value v = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(n));
+    return spread({v, {}}, onto);
+  };
+  Value at, inside;
+  int64_t stride = 1;
+  for (size_t d = place.size(); d-- > 0;) {
+    const int64_t size = type.getDimSize(d);
+    Value v = spread(numbers(place[d]), onto);
+    // One unsigned comparison: below 0 is a large number.
+    if (place[d].computed || place[d].axis >= 0 || place[d].constant) {
+      Value is = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, v,
+                                       number(size));
+      inside = inside ? Value(arith::AndIOp::create(b, loc, inside, is)) : is;
+    }
+    if (stride != 1)
+      v = arith::MulIOp::create(b, loc, v, number(stride));
+    at = at ? Value(arith::AddIOp::create(b, loc, at, v)) : v;
+    stride *= size;
+  }
+  if (inside)
+    at = arith::SelectOp::create(b, loc, inside, at, number(-1));
+  SmallVector<int64_t> shape = extentsOf(onto);
+  const int64_t count = ShapedType::getNumElements(shape);
+  auto row = RankedTensorType::get({stride}, type.getElementType());
+  Value v = LoadOp::create(b, loc, viewOf(row, pointer),
+                           ValueRange{reshaped(at, {count})},
+                           ArrayRef<int64_t>{count});
+  return {reshaped(v, shape), onto};
 }
 
 // A block's place as a view and one index per dimension. An extent of -1 marks
@@ -430,7 +570,7 @@ FailureOr<BlockValue> BlockEvaluator::compute(Value tensor,
       };
       size_t wide =
           llvm::count_if(group, [&](int64_t d) { return size(d) > 1; });
-      if (wide > 1 && c.axis >= 0)
+      if (wide > 1 && (c.axis >= 0 || c.computed))
         return collapsedBlock(collapse, place);
       // Split the dimension's index into digits; the last is fastest.
       SmallVector<Coordinate> digits(group.size());
@@ -454,7 +594,8 @@ FailureOr<BlockValue> BlockEvaluator::compute(Value tensor,
     // middle of a row.
     auto slice = expand.getSrc().getDefiningOp<tensor::ExtractSliceOp>();
     Value pointer = slice ? pointers.lookup(slice.getSource()) : Value();
-    if (pointer && slice.getType().getRank() == 1 && slice.hasUnitStride() &&
+    if (pointer && isBox(place) && slice.getType().getRank() == 1 &&
+        slice.hasUnitStride() &&
         !ShapedType::isDynamic(slice.getStaticOffset(0))) {
       SmallVector<int64_t> shape(type.getShape());
       SmallVector<int64_t> strides = computeStrides(shape);

@@ -4,12 +4,16 @@
 //
 // A program works along axes: `base` to `base + extent` of some dimension. A
 // place in a tensor has one coordinate per dimension. A coordinate is a number
-// shared by all elements of the block, or an axis along which the block
-// extends:
+// shared by all elements of the block, an axis along which the block extends,
+// or numbers that are computed for each element:
 //
 //     result [b, i, j]      b = 3 (a number),  i along axis I,  j along axis J
 //     weight [j]                               j along axis J
 //     mean   [b, i]         b = 3,             i along axis I
+//     image  [2 i + k, j]   2 i + k computed along axes I and K
+//
+// Arguments at computed numbers are gathered, element by element. This is slow,
+// and always possible: it is what a block that is no box of its source becomes.
 //
 // evaluate() follows the op that computes the tensor. An argument is loaded. An
 // elementwise op is done on its operands' blocks, at the coordinates that its
@@ -52,6 +56,12 @@ factorsOf(mlir::linalg::GenericOp op);
 /// window's two ends are i32 inputs after the factors, from 0 to the loop's
 /// end.
 std::optional<unsigned> windowOf(mlir::linalg::GenericOp op);
+/// The summed loops of `op`, outermost first. The last one, which is taken in
+/// blocks, is the longest; for a product with `blocks` along two loops the one
+/// that takes the fewest products and gathers.
+llvm::SmallVector<unsigned> inOrder(mlir::linalg::GenericOp op,
+                                    llvm::ArrayRef<unsigned> loops,
+                                    llvm::ArrayRef<unsigned> blocks = {});
 /// The inputs of `op` that define what its loops are along: not the ends of a
 /// window.
 llvm::SmallVector<mlir::OpOperand *> inputsAlong(mlir::linalg::GenericOp op);
@@ -61,13 +71,19 @@ bool hasProduct(mlir::Value tensor);
 struct Coordinate {
   mlir::Value scalar; // index, or null: 0
   int64_t constant = 0;
-  int axis = -1; // -1: a number
+  int axis = -1;        // -1: a number
+  mlir::Value computed; // i64 along these axes, in place of scalar and axis
+  llvm::SmallVector<int> along;
   auto key() const {
-    return std::tuple(scalar.getAsOpaquePointer(), constant, axis);
+    return std::tuple((computed ? computed : scalar).getAsOpaquePointer(),
+                      constant, axis);
   }
 };
 using Place = llvm::SmallVector<Coordinate>;
+/// The axes of a block at `place`, each once.
 llvm::SmallVector<int> axesOf(const Place &place);
+/// Whether each axis is all of one coordinate, so that the block is a box.
+bool isBox(const Place &place);
 
 /// A block's dimensions are axes, in this order; without axes it is a scalar.
 struct BlockValue {
@@ -214,7 +230,6 @@ private:
                                      const Place &loops, unsigned count);
   /// The values of a generic's body at `loops`, and their axes: the blocks of
   /// its inputs.
-  /// blocks of its inputs.
   struct Body {
     llvm::DenseMap<mlir::Value, BlockValue> values;
     llvm::SmallVector<int> axes;
@@ -236,6 +251,9 @@ private:
                                        const Place &place);
   mlir::FailureOr<BlockValue> expandedBlock(mlir::tensor::ExpandShapeOp op,
                                             const Place &place);
+  /// A value behind a reshape, at the place of each of its elements.
+  mlir::FailureOr<BlockValue> reshapedByElement(mlir::Operation *reshape,
+                                                const Place &place);
   int mergedAxis(mlir::Value base, int64_t extent, const Place &place);
   mlir::FailureOr<BlockValue> oneOfTwo(mlir::tensor::ExpandShapeOp op,
                                        const Place &place);
@@ -249,12 +267,24 @@ private:
   /// The numbers of `values` that `at`, of i64, counts.
   BlockValue pick(mlir::DenseElementsAttr values, BlockValue at);
   mlir::FailureOr<Coordinate> at(mlir::AffineExpr expr, const Place &loops);
+  enum class Arithmetic { Add, Mul, Div, Rem };
+  /// Of numbers that are not negative, for Div and Rem.
+  Coordinate combined(Arithmetic op, const Coordinate &x, const Coordinate &y);
+  Coordinate combined(Arithmetic op, const Coordinate &x, int64_t y) {
+    return combined(op, x, Coordinate{{}, y, -1, {}, {}});
+  }
+  /// 0 where an inserted slice is not reached yet, which nobody reads.
+  Coordinate notNegative(const Coordinate &c);
+  /// The elements of an argument at any place; zero outside of it.
+  BlockValue gathered(mlir::RankedTensorType type, mlir::Value pointer,
+                      const Place &place);
   mlir::Value viewOf(mlir::RankedTensorType type, mlir::Value pointer,
                      llvm::ArrayRef<int64_t> strides = {});
   /// A number of the function around, made again in the kernel.
   mlir::Value scalarOf(mlir::Value v);
   mlir::Value indexOf(const Coordinate &c);
-  mlir::Value numbers(const Coordinate &c); // i64, along its axis
+  BlockValue numbers(const Coordinate &c); // i64, along its axes
+  Coordinate computed(BlockValue numbers);
   mlir::Value constant(int64_t v);
   /// Arithmetic on coordinates: at the place where its operands are there, and
   /// once. `factor` is the second operand.
@@ -283,9 +313,11 @@ private:
   llvm::DenseMap<mlir::Value, Tiles> tiled; // by pointer
   std::map<std::pair<const void *, const void *>, mlir::Value>
       views; // of type and pointer
-  using Key =
-      std::pair<void *, std::vector<std::tuple<const void *, int64_t, int>>>;
+  using CoordinateKey = std::tuple<const void *, int64_t, int>;
+  using Key = std::pair<void *, std::vector<CoordinateKey>>;
   std::map<Key, BlockValue> known;
+  std::map<std::tuple<Arithmetic, CoordinateKey, CoordinateKey>, Coordinate>
+      knownCoordinates;
   std::map<int64_t, mlir::Value> constants;
   std::map<std::tuple<std::string, const void *, const void *>, mlir::Value>
       arithmetic;

@@ -15,11 +15,13 @@ using namespace act::tile;
 ///   16: whole, an axis of 16      8: an axis of 4 from 0      4: the number 1
 ///
 /// Fails if the block crosses into another value of the plain numbers, as such
-/// a block is not the product of ranges.
+/// a block is not the product of ranges, and if it may begin below 0.
 FailureOr<Place> BlockEvaluator::digitsOf(const Coordinate &along,
                                           ArrayRef<int64_t> sizes,
                                           const Place &beside,
                                           SmallVectorImpl<int> &parts) {
+  if (along.constant < 0)
+    return failure();
   Value rest = indexOf(along);
   int64_t left = axes[along.axis].extent, divisor = divisorOf(rest);
   Place digits(sizes.size());
@@ -62,6 +64,42 @@ FailureOr<Place> BlockEvaluator::digitsOf(const Coordinate &along,
   return digits;
 }
 
+/// Each element's place in the source, by division and remainder. The axes stay
+/// the result's.
+FailureOr<BlockValue> BlockEvaluator::reshapedByElement(Operation *reshape,
+                                                        const Place &place) {
+  Place moved;
+  if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(reshape)) {
+    for (auto [c, group] :
+         llvm::zip(place, collapse.getReassociationIndices())) {
+      SmallVector<Coordinate> digits(group.size());
+      Coordinate rest = notNegative(c);
+      for (size_t i = group.size(); i-- > 0;) {
+        int64_t size = collapse.getSrcType().getDimSize(group[i]);
+        if (i == 0) {
+          digits[i] = rest;
+        } else if (size > 1) {
+          digits[i] = combined(Arithmetic::Rem, rest, size);
+          rest = combined(Arithmetic::Div, rest, size);
+        }
+      }
+      moved.append(digits);
+    }
+  } else {
+    auto expand = cast<tensor::ExpandShapeOp>(reshape);
+    for (const ReassociationIndices &group : expand.getReassociationIndices()) {
+      Coordinate whole = place[group.front()];
+      for (int64_t d : ArrayRef(group).drop_front())
+        whole = combined(Arithmetic::Add,
+                         combined(Arithmetic::Mul, whole,
+                                  expand.getResultType().getDimSize(d)),
+                         place[d]);
+      moved.push_back(whole);
+    }
+  }
+  return evaluate(reshape->getOperand(0), moved);
+}
+
 /// A block along a collapsed dimension, as a block along the original ones.
 FailureOr<BlockValue> BlockEvaluator::collapsedBlock(tensor::CollapseShapeOp op,
                                                      const Place &place) {
@@ -69,9 +107,11 @@ FailureOr<BlockValue> BlockEvaluator::collapsedBlock(tensor::CollapseShapeOp op,
   // Axes of the source's block and of the result's.
   SmallVector<int> inner, onto = axesOf(place);
   for (auto [c, group] : llvm::zip(place, op.getReassociationIndices())) {
+    if (c.computed)
+      return reshapedByElement(op, place);
     if (c.axis < 0 || group.size() == 1) {
       if (group.size() > 1)
-        return op.emitOpError("collapses a single index together with a block");
+        return reshapedByElement(op, place);
       moved.push_back(c);
       if (c.axis >= 0)
         inner.push_back(c.axis);
@@ -81,10 +121,8 @@ FailureOr<BlockValue> BlockEvaluator::collapsedBlock(tensor::CollapseShapeOp op,
     for (int64_t d : group)
       sizes.push_back(op.getSrcType().getDimSize(d));
     auto digits = digitsOf(c, sizes, moved, inner);
-    if (failed(digits))
-      return op.emitOpError()
-             << "collapses a computed tensor along an axis whose blocks have "
-             << axes[c.axis].extent << " elements, which are not whole rows";
+    if (failed(digits)) // blocks are not whole rows
+      return reshapedByElement(op, place);
     moved.append(*digits);
   }
   auto block = evaluate(op.getSrc(), moved);
@@ -122,14 +160,15 @@ FailureOr<BlockValue> BlockEvaluator::oneOfTwo(tensor::ExpandShapeOp op,
 /// A block along an expanded dimension, as a block along the source's.
 FailureOr<BlockValue> BlockEvaluator::expandedBlock(tensor::ExpandShapeOp op,
                                                     const Place &place) {
+  if (!isBox(place))
+    return reshapedByElement(op, place);
   auto moved = collapsed(place, op.getReassociationIndices(),
                          op.getResultType().getShape());
   if (failed(moved))
     if (auto one = oneOfTwo(op, place); succeeded(one))
       return one;
-  if (failed(moved))
-    return op.emitOpError("expands a computed tensor along an axis whose "
-                          "blocks are not whole rows");
+  if (failed(moved)) // blocks are not whole rows
+    return reshapedByElement(op, place);
   auto block = evaluate(op.getSrc(), *moved);
   SmallVector<int> whole = axesOf(*moved), onto = axesOf(place);
   if (failed(block) || whole == onto)
@@ -147,30 +186,29 @@ FailureOr<BlockValue> BlockEvaluator::inserted(tensor::InsertSliceOp op,
     return op->emitOpError("cannot be lowered to blocks");
   Place moved(place);
   BlockValue inside;
-  auto also = [&](Value condition, const SmallVector<int> &along) {
+  auto also = [&](Value condition, ArrayRef<int> along) {
     if (!inside.value) {
-      inside = {condition, along};
+      inside = {condition, SmallVector<int>(along)};
       return;
     }
     SmallVector<int> onto(inside.axes);
     for (int a : along)
       if (!llvm::is_contained(onto, a))
         onto.push_back(a);
-    inside = {arith::AndIOp::create(b, loc, spread(inside, onto),
-                                    spread({condition, along}, onto)),
+    inside = {arith::AndIOp::create(
+                  b, loc, spread(inside, onto),
+                  spread({condition, SmallVector<int>(along)}, onto)),
               onto};
   };
   for (size_t d = 0; d < place.size(); ++d) {
     int64_t from = op.getStaticOffsets()[d],
             to = from + op.getSourceType().getDimSize(d);
     moved[d].constant -= from;
-    SmallVector<int> along;
-    if (place[d].axis >= 0)
-      along.push_back(place[d].axis);
-    Value at = numbers(place[d]);
+    BlockValue at = numbers(place[d]);
     auto compare = [&](arith::CmpIPredicate p, int64_t bound) {
       Value v = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(bound));
-      also(arith::CmpIOp::create(b, loc, p, at, spread({v, {}}, along)), along);
+      also(arith::CmpIOp::create(b, loc, p, at.value, spread({v, {}}, at.axes)),
+           at.axes);
     };
     if (from > 0)
       compare(arith::CmpIPredicate::sge, from);
@@ -186,10 +224,7 @@ FailureOr<BlockValue> BlockEvaluator::inserted(tensor::InsertSliceOp op,
   auto dest = evaluate(op.getDest(), place);
   if (failed(dest))
     return failure();
-  SmallVector<int> onto;
-  for (const Coordinate &c : place)
-    if (c.axis >= 0)
-      onto.push_back(c.axis);
+  SmallVector<int> onto = axesOf(place);
   // A condition that the whole block shares is a scalar.
   Value which = inside.axes.empty() ? inside.value : spread(inside, onto);
   return BlockValue{arith::SelectOp::create(b, loc, which,

@@ -75,6 +75,24 @@ TypedAttr neutralOf(CombineKind kind, Type type) {
   return IntegerAttr::get(type, n);
 }
 
+/// Whether a block along `loop` is no box in a tensor that is read by `map`:
+/// its numbers are apart, or added to those of another block. A convolution
+/// reads at `x + k`: a box along x for one k, but not along both.
+bool isGathered(AffineMap map, unsigned loop, ArrayRef<unsigned> blocks) {
+  return llvm::any_of(map.getResults(), [&](AffineExpr e) {
+    if (!e.isFunctionOfDim(loop) || isa<AffineDimExpr>(e))
+      return false;
+    SmallVector<AffineExpr> zero(map.getNumDims(),
+                                 getAffineConstantExpr(0, map.getContext()));
+    SmallVector<AffineExpr> one = zero;
+    one[loop] = getAffineConstantExpr(1, map.getContext());
+    return e.replaceDims(one) - e.replaceDims(zero) != one[loop] ||
+           llvm::any_of(blocks, [&](unsigned other) {
+             return other != loop && e.isFunctionOfDim(other);
+           });
+  });
+}
+
 bool isNarrow(Type t) { return t.isBF16() || t.isF16(); }
 
 bool hasProduct(Value v, llvm::SmallPtrSetImpl<Operation *> &seen) {
@@ -122,6 +140,35 @@ act::tile::factorsOf(linalg::GenericOp op) {
     if (op.getIndexingMapsArray()[i].getNumResults() == rank)
       return std::nullopt;
   return std::pair(x, y);
+}
+
+SmallVector<unsigned> act::tile::inOrder(linalg::GenericOp op,
+                                         ArrayRef<unsigned> loops,
+                                         ArrayRef<unsigned> blocks) {
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+  SmallVector<unsigned> order(loops);
+  llvm::stable_sort(
+      order, [&](unsigned x, unsigned y) { return ranges[x] < ranges[y]; });
+  auto gathers = [&](unsigned d) {
+    return llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *input) {
+      return isGathered(op.getMatchingIndexingMap(input), d, blocks);
+    });
+  };
+  if (blocks.empty() || llvm::none_of(order, gathers))
+    return order;
+  // Products, eight times as many where operands are gathered.
+  auto cost = [&](unsigned d) {
+    int64_t n = llvm::divideCeil(ranges[d], 64) * (gathers(d) ? 8 : 1);
+    for (unsigned other : order)
+      n *= other == d ? 1 : ranges[other];
+    return n;
+  };
+  auto *best = order.begin();
+  for (auto *it = order.begin(); it != order.end(); ++it)
+    if (cost(*it) <= cost(*best))
+      best = it;
+  std::rotate(best, best + 1, order.end());
+  return order;
 }
 
 // The form is select(place >= from and place < to, x * y, 0), with the ends as
@@ -211,7 +258,7 @@ BlockValue BlockEvaluator::masked(BlockValue block, const Sweep &s,
   SmallVector<int> onto(block.axes);
   if (!llvm::is_contained(onto, c.axis))
     onto.push_back(c.axis);
-  Value at = numbers(c);
+  Value at = numbers(c).value;
   auto type = cast<RankedTensorType>(at.getType());
   Value end = arith::ConstantOp::create(
       b, loc, DenseElementsAttr::get(type, b.getI64IntegerAttr(s.extent)));
@@ -296,14 +343,8 @@ FailureOr<BlockValue> BlockEvaluator::reduce(linalg::GenericOp op, Place loops,
     return op.emitOpError(
         "reduces in a way that the tile dialect does not have");
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
-  SmallVector<int> outer;
-  for (const Coordinate &c : loops)
-    if (c.axis >= 0)
-      outer.push_back(c.axis);
-  // The longest loop is the innermost: it becomes the axis of the block.
-  SmallVector<unsigned> order(dims);
-  llvm::stable_sort(
-      order, [&](unsigned x, unsigned y) { return ranges[x] < ranges[y]; });
+  SmallVector<int> outer = axesOf(loops);
+  SmallVector<unsigned> order = inOrder(op, dims);
   bool ofProducts =
       llvm::any_of(op.getDpsInputs(), [](Value v) { return hasProduct(v); });
   int64_t elements = elementsOf(loops);
@@ -394,9 +435,16 @@ FailureOr<BlockValue> BlockEvaluator::product(linalg::GenericOp op, Place loops,
                                               ArrayRef<unsigned> dims) {
   auto factors = factorsOf(op);
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
-  SmallVector<unsigned> order(dims);
-  llvm::stable_sort(
-      order, [&](unsigned x, unsigned y) { return ranges[x] < ranges[y]; });
+  Place at = placeOfInit(op, 0, loops);
+  SmallVector<int> wanted;     // rows, columns
+  SmallVector<unsigned> along; // the loops along them
+  for (auto [c, e] : llvm::zip(
+           at, op.getMatchingIndexingMap(op.getDpsInitOperand(0)).getResults()))
+    if (c.axis >= 0) {
+      wanted.push_back(c.axis);
+      along.push_back(cast<AffineDimExpr>(e).getPosition());
+    }
+  SmallVector<unsigned> order = inOrder(op, dims, along);
   // Only the loop along the blocks may have a window.
   auto window = windowOf(op);
   if (window)
@@ -423,15 +471,6 @@ FailureOr<BlockValue> BlockEvaluator::product(linalg::GenericOp op, Place loops,
       !isGiven && order.size() > 1 && own >= 16 &&
       llvm::any_of(op.getDpsInputs(), reshaped))
     inner.step = std::min(inner.step, own);
-  Place at = placeOfInit(op, 0, loops);
-  SmallVector<int> wanted;     // rows, columns
-  SmallVector<unsigned> along; // the loops along them
-  for (auto [c, e] : llvm::zip(
-           at, op.getMatchingIndexingMap(op.getDpsInitOperand(0)).getResults()))
-    if (c.axis >= 0) {
-      wanted.push_back(c.axis);
-      along.push_back(cast<AffineDimExpr>(e).getPosition());
-    }
   auto first = evaluate(op.getDpsInitOperand(0)->get(), at);
   if (failed(first))
     return failure();
@@ -459,8 +498,11 @@ FailureOr<BlockValue> BlockEvaluator::product(linalg::GenericOp op, Place loops,
       unsigned number = cast<BlockArgument>(factor).getArgNumber();
       BlockValue v = in->blocks[number];
       Type element = elements[number];
-      // Loads are zero outside of a tensor; computed values may be anything.
-      if (!argumentBehind(op.getDpsInputs()[number]))
+      // Loads are zero outside of a tensor; computed values may be anything,
+      // and beyond a window there may be more of the tensor.
+      if (!argumentBehind(op.getDpsInputs()[number]) ||
+          !llvm::is_contained(op.getIndexingMapsArray()[number].getResults(),
+                              getAffineDimExpr(depth, op.getContext())))
         v = masked(v, inner, place,
                    arith::ConstantOp::create(
                        b, loc, neutralOf(CombineKind::Add, element)));
@@ -504,10 +546,8 @@ LogicalResult BlockEvaluator::addInTurns(linalg::GenericOp op, Place loops,
                                          ArrayRef<unsigned> swept, Value memory,
                                          Turns turns) {
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
-  SmallVector<unsigned> order(swept), summed;
+  SmallVector<unsigned> order = inOrder(op, swept), summed;
   op.getReductionDims(summed);
-  llvm::stable_sort(
-      order, [&](unsigned x, unsigned y) { return ranges[x] < ranges[y]; });
   SmallVector<Sweep> sweeps;
   for (unsigned d : order)
     sweeps.push_back({d, ranges[d], 1});

@@ -633,7 +633,7 @@ LogicalResult KernelOfFunction::goOverRows() {
   if (failed(sums))
     return failure();
   // Columns are whole, so any block has their axis.
-  Place at{{program, 0, -1}, place.back()};
+  Place at{Coordinate{program, 0, -1, nullptr, {}}, place.back()};
   for (auto [part, sum] : llvm::zip_equal(parts, *sums)) {
     Value total = sum;
     for (size_t rows = extents.size() - 1; rows-- > 0;)

@@ -107,13 +107,17 @@ bool Estimate::visit(linalg::GenericOp op, Dims &loops) {
   SmallVector<unsigned> order;
   op.getReductionDims(order);
   llvm::erase_if(order, [&](unsigned d) { return loops[d] >= 0; });
-  llvm::stable_sort(
-      order, [&](unsigned x, unsigned y) { return ranges[x] < ranges[y]; });
+  SmallVector<unsigned> blocks;
+  for (unsigned d = 0; d < loops.size(); ++d)
+    if (isProduct && loops[d] >= 0 && axes[loops[d]].extent > 1)
+      blocks.push_back(d);
+  order = inOrder(op, order, blocks);
   const bool inner = inLoop(loops);
   // A sum that leaves no block takes two of its dimensions as blocks.
   const bool isWhole =
       llvm::all_of(loops, [&](int d) { return d < 0 || axes[d].extent == 1; });
-  for (auto [i, d] : llvm::enumerate(order)) {
+  for (size_t i = 0; i < order.size(); ++i) {
+    const unsigned d = order[i];
     int64_t padded = llvm::alignTo(ranges[d], 16);
     bool isBlock =
         d == order.back() || (!isProduct && isWhole && i + 2 == order.size());

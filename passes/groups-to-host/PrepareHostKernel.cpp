@@ -122,6 +122,67 @@ LogicalResult generalize(func::FuncOp func) {
   return success();
 }
 
+bool goesBackwards(AffineMap map) {
+  bool backwards = false;
+  map.walkExprs([&](AffineExpr e) {
+    if (e.getKind() == AffineExprKind::Mul)
+      if (auto factor = dyn_cast<AffineConstantExpr>(
+              cast<AffineBinaryOpExpr>(e).getRHS()))
+        backwards |= factor.getValue() < 0;
+  });
+  return backwards;
+}
+
+/// An operand that is read from its end on becomes an element that the body
+/// extracts: a tile of it is no slice that the same map reads.
+void extractReversed(func::FuncOp func) {
+  SmallVector<linalg::GenericOp> ops;
+  func.walk([&](linalg::GenericOp op) {
+    if (llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *input) {
+          return goesBackwards(op.getMatchingIndexingMap(input));
+        }))
+      ops.push_back(op);
+  });
+  IRRewriter rewriter(func.getContext());
+  for (linalg::GenericOp op : ops) {
+    SmallVector<Value> inputs;
+    SmallVector<AffineMap> maps;
+    SmallVector<unsigned> extracted;
+    for (OpOperand *input : op.getDpsInputOperands()) {
+      AffineMap map = op.getMatchingIndexingMap(input);
+      if (goesBackwards(map)) {
+        extracted.push_back(input->getOperandNumber());
+        continue;
+      }
+      inputs.push_back(input->get());
+      maps.push_back(map);
+    }
+    for (OpOperand &init : op.getDpsInitsMutable())
+      maps.push_back(op.getMatchingIndexingMap(&init));
+    Block *body = op.getBody();
+    rewriter.setInsertionPointToStart(body);
+    SmallVector<Value> loops;
+    for (unsigned d = 0; d < op.getNumLoops(); ++d)
+      loops.push_back(linalg::IndexOp::create(rewriter, op.getLoc(), d));
+    for (unsigned i : extracted) {
+      SmallVector<Value> at;
+      for (AffineExpr e : op.getIndexingMapsArray()[i].getResults())
+        at.push_back(affine::AffineApplyOp::create(
+            rewriter, op.getLoc(), AffineMap::get(loops.size(), 0, e), loops));
+      body->getArgument(i).replaceAllUsesWith(tensor::ExtractOp::create(
+          rewriter, op.getLoc(), op->getOperand(i), at));
+    }
+    for (unsigned i : llvm::reverse(extracted))
+      body->eraseArgument(i);
+    rewriter.setInsertionPoint(op);
+    auto made = linalg::GenericOp::create(
+        rewriter, op.getLoc(), op->getResultTypes(), inputs, op.getDpsInits(),
+        maps, op.getIteratorTypesArray());
+    made.getRegion().takeBody(op.getRegion());
+    rewriter.replaceOp(op, made.getResults());
+  }
+}
+
 /// Not worth repeating: functions, and what takes as long.
 bool isExpensive(Operation *op) {
   return op->getName().getDialectNamespace() == "math" ||
@@ -301,6 +362,7 @@ struct PrepareHostKernel
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       if (failed(act::checkTensorKernel(func)) || failed(generalize(func)))
         return signalPassFailure();
+      extractReversed(func);
       convertBoolTensors(func);
       (void)fuseElementwise(func);
       collapseLeadingDims(func);

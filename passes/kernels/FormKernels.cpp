@@ -388,10 +388,10 @@ private:
     k.alive = false;
   }
 
-  /// A view that leaves the block or enters a repeat needs its own memory,
-  /// unless it is a reshape, which has its input's bytes in the same order. So
-  /// does a constant, such as the zero that a repeat starts its sum from. The
-  /// kernel that is made here only copies or fills.
+  /// A view that leaves the block, enters a repeat or is cut needs its own
+  /// memory, unless it is a reshape, which has its input's bytes in the same
+  /// order. So does a constant, such as the zero that a repeat starts its sum
+  /// from. The kernel that is made here only copies or fills.
   void materializeViews() {
     for (Operation &op : block) {
       bool free = isa<ReshapeOp>(op);
@@ -403,7 +403,7 @@ private:
         Value v = work.pop_back_val();
         for (Operation *user : v.getUsers()) {
           escapes |= isa<RepeatOp, KeptOp, PhaseOp, func::CallOp>(user) ||
-                     user == block.getTerminator();
+                     isSlice(user) || user == block.getTerminator();
           if (isa<ReshapeOp>(user))
             work.push_back(user->getResult(0));
         }

@@ -22,7 +22,7 @@ def compile_graph(gm, examples, *, names=None, remat=None, budget=None, device=N
     del on_unsupported
     graph = capture.lower(gm, examples, names)
     device = device_of([e for e in examples if isinstance(e, torch.Tensor)], device)
-    program = write.write(graph, on_gpu=device.kind != "host")
+    program = write.write(graph)
     text = program.text()
     module = Module.parse(text, "<torch>")
     flags = list(passes)

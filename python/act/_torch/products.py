@@ -79,9 +79,8 @@ def _pair(v):
 @handles("aten.convolution.default", "aten.conv2d.default", "aten.conv1d.default",
          "aten.conv2d.padding")
 def _convolution(w, n):
-    """A product of the windows and the weight. Windows that do not overlap, as of
-    patch embeddings, are a view; others are read in place on the host, and joined from
-    slices for a GPU."""
+    """A sum over windows, or a product where these do not overlap, as of patch
+    embeddings: they are then a view."""
     x, weight = w.value(n.args[0]), w.value(n.args[1])
     bias = argument(n, 2, "bias")
     space = weight.rank - 2
@@ -96,8 +95,6 @@ def _convolution(w, n):
         groups = argument(n, 6, "groups", 1)
     stride, dilation = (v * space if len(v) == 1 else v for v in (stride, dilation))
     kernel = weight.shape[2:]
-    if groups != 1:
-        raise Unsupported("a convolution with groups")
     if isinstance(padding, str):
         total = [d * (k - 1) if padding == "same" else 0 for d, k in zip(dilation, kernel)]
         padding = [(t // 2, t - t // 2) for t in total]
@@ -107,26 +104,22 @@ def _convolution(w, n):
         if before or after:
             x = pad(w, x, 2 + d, before, after)
     out = result(n)[0][2:]
-    are_patches = stride == list(kernel) and all(d == 1 for d in dilation)
-    if not are_patches and not w.body.program.on_gpu:
-        y = w.body.convolution(x, weight, stride, dilation, out)
+    if groups != 1 or stride != list(kernel) or any(d != 1 for d in dilation):
+        y = w.body.convolution(x, weight, stride, dilation, out, groups)
         if bias is None:
             return y
         b = w.value(bias)
         return w.body.binary("add", y, w.body.reshape(b, (1, b.shape[0]) + (1,) * space))
     # Channels last: a window's elements are then in the order (kernel, channels).
     x = w.body.transpose(x, [0] + list(range(2, x.rank)) + [1])
-    if are_patches:
-        for d in range(space):
-            x = w.body.slice(x, 1 + d, 0, out[d] * kernel[d])
-        split = [x.shape[0]] + [e for d in range(space) for e in (out[d], kernel[d])] \
-            + [x.shape[-1]]
-        x = w.body.reshape(x, split)
-        x = w.body.transpose(x, [0] + [1 + 2 * d for d in range(space)]
-                             + [2 + 2 * d for d in range(space)] + [x.rank - 1])
-        x = w.body.reshape(x, (x.shape[0], *out, math.prod(kernel) * weight.shape[1]))
-    else:
-        x = w.body.concat(windows(w, x, kernel, stride, dilation, out), x.rank - 1)
+    for d in range(space):
+        x = w.body.slice(x, 1 + d, 0, out[d] * kernel[d])
+    split = [x.shape[0]] + [e for d in range(space) for e in (out[d], kernel[d])] \
+        + [x.shape[-1]]
+    x = w.body.reshape(x, split)
+    x = w.body.transpose(x, [0] + [1 + 2 * d for d in range(space)]
+                         + [2 + 2 * d for d in range(space)] + [x.rank - 1])
+    x = w.body.reshape(x, (x.shape[0], *out, math.prod(kernel) * weight.shape[1]))
     order = [0] + list(range(2, weight.rank)) + [1]
     flat = w.body.reshape(w.body.transpose(weight, order),
                           (weight.shape[0], math.prod(weight.shape[1:])))
@@ -153,19 +146,29 @@ def windows(w, x, kernel, stride, dilation, out):
 def _avg_pool(w, n):
     x = w.value(n.args[0])
     out = result(n)[0][-2:]
-    kernel = [i // o for i, o in zip(x.shape[-2:], out)]
     if str(n.target) == "aten.avg_pool2d.default":
-        given, stride = _pair(n.args[1]), _pair(argument(n, 2, "stride") or n.args[1])
-        if given != stride or argument(n, 3, "padding", [0, 0]) not in ([0, 0], 0, [0]):
-            raise Unsupported("aten.avg_pool2d with windows that overlap")
-        kernel = given
-    if [o * k for o, k in zip(out, kernel)] != list(x.shape[-2:]):
-        raise Unsupported("%s of windows that do not divide the image" % n.target)
+        kernel, stride = _pair(n.args[1]), _pair(argument(n, 2, "stride") or n.args[1])
+        padding = argument(n, 3, "padding", [0])
+        padding = _pair([padding] if isinstance(padding, int) else padding)
+        if any(padding) and not argument(n, 5, "count_include_pad", True):
+            raise Unsupported("aten.avg_pool2d that does not count what it pads")
+        divisor = argument(n, 6, "divisor_override") or kernel[0] * kernel[1]
+        for d, p in enumerate(padding):
+            if p:
+                x = pad(w, x, x.rank - 2 + d, p, p)
+        if any((o - 1) * s + k > i for o, s, k, i in zip(out, stride, kernel, x.shape[-2:])):
+            raise Unsupported("aten.avg_pool2d with windows that reach beyond the image")
+        if kernel != stride or [o * k for o, k in zip(out, kernel)] != list(x.shape[-2:]):
+            return w.body.scale(w.body.window_sums(x, kernel, stride, out), 1 / divisor)
+    else:
+        kernel = [i // o for i, o in zip(x.shape[-2:], out)]
+        divisor = kernel[0] * kernel[1]
+        if [o * k for o, k in zip(out, kernel)] != list(x.shape[-2:]):
+            raise Unsupported("%s of windows that do not divide the image" % n.target)
     head = x.shape[:-2]
     x = w.body.reshape(x, head + (out[0], kernel[0], out[1], kernel[1]))
     r = len(head)
-    total = w.body.sum(x, [r + 1, r + 3], False)
-    return w.body.scale(total, 1 / (kernel[0] * kernel[1]))
+    return w.body.scale(w.body.sum(x, [r + 1, r + 3], False), 1 / divisor)
 
 
 @handles("aten.max_pool2d.default")

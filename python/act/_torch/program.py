@@ -208,17 +208,8 @@ class Body:
         self.lines.append("    %s = act.split %s : %s -> %s" % (
             ", ".join(p.name for p in parts), rows.name, rows.type,
             ", ".join(p.type for p in parts)))
-        if dim != x.rank - 1:
-            parts = [self._own_memory(p) for p in parts]
         return [self.reshape(p, x.shape[:dim] + (s,) + x.shape[dim + 1:])
                 for p, s in zip(parts, sizes)]
-
-    def _own_memory(self, x):
-        """x, and its gradient, in memory of their own: a GPU's kernel on blocks reads
-        rows in another shape only from there."""
-        if not self.program.on_gpu:
-            return x
-        return self.op("act.kept %s : %s" % (x.name, x.type), x.shape, x.dtype)
 
     def slice(self, x, dim, start, end):
         """x[start:end] along a dimension."""
@@ -233,8 +224,6 @@ class Body:
             return parts[0]
         front, behind = parts[0].shape[:dim], parts[0].shape[dim + 1:]
         rows = [self.reshape(p, front + (math.prod(p.shape[dim:]),)) for p in parts]
-        if behind:
-            rows = [self._own_memory(r) for r in rows]
         shape = front + (sum(r.shape[-1] for r in rows),)
         joined = self.op("act.concat %s : (%s) -> %s" % (
             ", ".join(r.name for r in rows), ", ".join(r.type for r in rows),
@@ -330,34 +319,58 @@ class Body:
 
     # ---- Products ----
 
-    def convolution(self, x, weight, stride, dilation, out):
-        """sum of x[n, c, o * stride + k * dilation] weight[f, c, k], without windows in
-        memory: for the host."""
-        space = weight.rank - 2
-        shape = (x.shape[0], weight.shape[0], *out)
-        dims = ["n", "f"] + ["o%d" % i for i in range(space)] + ["c"] + ["k%d" % i for i in range(space)]
-        read = ["o%d * %d + k%d * %d" % (i, stride[i], i, dilation[i]) for i in range(space)]
-        maps = ["affine_map<(%s) -> (%s)>" % (", ".join(dims), ", ".join(at)) for at in (
-            ["n", "c"] + read, ["f", "c"] + dims[3 + space:], dims[:2 + space])]
-        wide = torch.float32 if x.dtype in (torch.float16, torch.bfloat16) else x.dtype
-        kinds = ['"parallel"'] * (2 + space) + ['"reduction"'] * (1 + space)
-        to, of = tensor_type(shape, wide), element(x.dtype)
+    def convolution(self, x, weight, stride, dilation, out, groups=1):
+        """The sums of x[n, c, o * stride + k * dilation] weight[f, c, k] over c and k. The
+        windows are read where they are. Groups have channels of their own."""
+        g, space = groups, weight.rank - 2
+        x = self.reshape(x, (x.shape[0], g, x.shape[1] // g) + x.shape[2:])
+        weight = self.reshape(weight, (g, weight.shape[0] // g) + weight.shape[1:])
+        o, k = (["%s%d" % (letter, i) for i in range(space)] for letter in "ok")
+        y = self._sum_of_windows(
+            ["n", "g", "f"] + o, ["c"] + k,
+            [(x, ["n", "g", "c"] + _reads(o, k, stride, dilation)), (weight, ["g", "f", "c"] + k)],
+            (x.shape[0], g, weight.shape[1], *out))
+        return self.reshape(y, (x.shape[0], g * weight.shape[1], *out))
+
+    def window_sums(self, x, kernel, stride, out):
+        """The sums of x[.., o * stride + k] over k, along the last dimensions."""
+        lead, space = x.rank - len(kernel), len(kernel)
+        before = ["d%d" % i for i in range(lead)]
+        o, k = (["%s%d" % (letter, i) for i in range(space)] for letter in "ok")
+        shape = self.op("tensor.empty() : %s" % tensor_type(kernel, x.dtype), kernel, x.dtype)
+        return self._sum_of_windows(
+            before + o, k, [(x, before + _reads(o, k, stride, [1] * space)), (shape, k)],
+            x.shape[:lead] + tuple(out))
+
+    def _sum_of_windows(self, kept, summed, operands, shape):
+        """The sum over some loops of the first operand, times the second unless that only
+        gives the windows' shape. Operands have their places in terms of loops."""
+        loops, dtype = kept + summed, operands[0][0].dtype
+        maps = ["affine_map<(%s) -> (%s)>" % (", ".join(loops), ", ".join(at))
+                for at in [at for _, at in operands] + [kept]]
+        wide = torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
+        kinds = ['"parallel"'] * len(kept) + ['"reduction"'] * len(summed)
+        to, of, sum_of = tensor_type(shape, wide), element(dtype), element(wide)
         empty = self.op("tensor.empty() : %s" % to, shape, wide)
-        zero = self.op("arith.constant 0.0 : %s" % element(wide), (), wide)
+        zero = self.op("arith.constant 0.0 : %s" % sum_of, (), wide)
         start = self.op("linalg.fill ins(%s : %s) outs(%s : %s) -> %s" % (
-            zero.name, element(wide), empty.name, to, to), shape, wide)
-        body = ["    ^bb0(%%a: %s, %%b: %s, %%o: %s):" % (of, of, element(wide))]
-        if wide != x.dtype:
-            body += ["        %%%s = arith.extf %%%s : %s to f32" % (v.upper(), v, of) for v in "ab"]
-        left, right = ("%A", "%B") if wide != x.dtype else ("%a", "%b")
-        body += ["        %%m = arith.mulf %s, %s : %s" % (left, right, element(wide)),
-                 "        %%s = arith.addf %%o, %%m : %s" % element(wide),
-                 "        linalg.yield %%s : %s" % element(wide)]
+            zero.name, sum_of, empty.name, to, to), shape, wide)
+        (x, _), (y, at) = operands
+        names = ["%a", "%b"] if at != summed else ["%a"]
+        body = []
+        if wide != dtype:
+            body += ["%s = arith.extf %s : %s to f32" % (n.upper(), n, of) for n in names]
+            names = [n.upper() for n in names]
+        if len(names) == 2:
+            body.append("%%m = arith.mulf %s, %s : %s" % (*names, sum_of))
+        body.append("%%s = arith.addf %%o, %s : %s" % ("%m" if len(names) == 2 else names[0], sum_of))
         y = self.op(
-            "linalg.generic {indexing_maps = [%s], iterator_types = [%s]} ins(%s, %s : %s, %s) outs(%s : %s) "
-            "{\n%s\n    } -> %s" % (", ".join(maps), ", ".join(kinds), x.name, weight.name, x.type, weight.type,
-                                    start.name, to, "\n".join(body), to), shape, wide)
-        return self.cast(y, x.dtype)
+            "linalg.generic {indexing_maps = [%s], iterator_types = [%s]} ins(%s, %s : %s, %s) "
+            "outs(%s : %s) {\n    ^bb0(%%a: %s, %%b: %s, %%o: %s):\n%s\n        linalg.yield %%s : %s\n"
+            "    } -> %s" % (", ".join(maps), ", ".join(kinds), x.name, y.name, x.type, y.type, start.name,
+                             to, of, of, sum_of, "\n".join("        " + line for line in body), sum_of, to),
+            shape, wide)
+        return self.cast(y, dtype)
 
     def linear(self, x, weight, bias=None):
         shape = x.shape[:-1] + (weight.shape[0],)
@@ -374,11 +387,15 @@ class Body:
             tensor_type(shape, x.dtype)), shape, x.dtype)
 
 
+def _reads(outputs, places, stride, dilation):
+    return ["%s * %d + %s * %d" % read for read in zip(outputs, stride, places, dilation)]
+
+
 class Program:
     """A module: parameters, functions, and the constants that callers hand over."""
 
-    def __init__(self, name, on_gpu=False):
-        self.name, self.on_gpu = name, on_gpu
+    def __init__(self, name):
+        self.name = name
         self.parameters = []  # text
         self.functions = []
         self.inputs = []  # of @forward: (value, attributes)

@@ -210,9 +210,9 @@ def _compress(tensor):
     return tensor
 
 
-def write(graph, name="model", on_gpu=False):
+def write(graph, name="model"):
     """The Program of a graph."""
-    program = Program(name, on_gpu)
+    program = Program(name)
     body = Body(program)
     tracked = _tracked(graph)
     writer = Writer(program, body, graph, tracked)

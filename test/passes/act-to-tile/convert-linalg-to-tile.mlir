@@ -316,6 +316,47 @@ func.func @sums(%x: tensor<64x40000xf32>) -> tensor<64xf32> {
   return %s : tensor<64xf32>
 }
 
+// The pixels that a place of the window sees are a box: a product of channels for each
+// place.
+// CHECK-LABEL: gpu.func @convolution
+// CHECK: scf.for %[[H:.+]] = %c0 to %c3
+// CHECK: scf.for %[[W:.+]] = %c0 to %c3
+// CHECK: tile.load %{{.+}}[%{{.+}}, %c0 : 16, %{{.+}}, %{{.+}} : 64] : !tile.view<2x16x66x66xf32>
+// CHECK: tile.load %{{.+}}[%{{.+}} : 16, %c0 : 16, %[[H]], %[[W]]] : !tile.view<8x16x3x3xf32>
+// CHECK: tile.dot
+func.func @convolution(%x: tensor<2x16x66x66xf32>, %w: tensor<8x16x3x3xf32>) -> tensor<2x8x64x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2x8x64x64xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<2x8x64x64xf32>) -> tensor<2x8x64x64xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(n, f, h, w, c, i, j) -> (n, c, h + i, w + j)>,
+                                        affine_map<(n, f, h, w, c, i, j) -> (f, c, i, j)>,
+                                        affine_map<(n, f, h, w, c, i, j) -> (n, f, h, w)>],
+                       iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+      ins(%x, %w : tensor<2x16x66x66xf32>, tensor<8x16x3x3xf32>) outs(%z : tensor<2x8x64x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %m = arith.mulf %a, %b : f32
+    %s = arith.addf %o, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<2x8x64x64xf32>
+  return %y : tensor<2x8x64x64xf32>
+}
+
+// Every other element is gathered: the view is flat, and each element has a place.
+// CHECK-LABEL: gpu.func @every_other
+// CHECK: %[[X:.+]] = tile.view %{{.+}} sizes [640]
+// CHECK: %[[I:.+]] = tile.reshape %{{.+}} : tensor<{{.+}}xi64> -> tensor<256xi64>
+// CHECK: tile.load %[[X]][%[[I]] : tensor<256xi64>]
+func.func @every_other(%x: tensor<16x40xf32>) -> tensor<16x16xf32> {
+  %e = tensor.empty() : tensor<16x16xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j * 2 + 3)>, affine_map<(i, j) -> (i, j)>],
+                       iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<16x40xf32>) outs(%e : tensor<16x16xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  } -> tensor<16x16xf32>
+  return %y : tensor<16x16xf32>
+}
+
 // The manual's example.
 #map = affine_map<(d0) -> (d0)>
 func.func @double(%arg0: tensor<1000xf32>) -> tensor<1000xf32> {

@@ -230,3 +230,20 @@ func.func @two_results(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 }
 // CHECK: act.group "softmax"
 // CHECK: act.group "silu" (%{{.+}} = %{{.+}} : tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+
+// -----
+
+// A slice is read where it is, so what is cut has memory, though nobody reads
+// all of it.
+// CHECK-LABEL: func.func @cut
+func.func @cut(%x: tensor<8x1x16xf32>) -> tensor<64xf32> {
+  %0 = act.expand %x : tensor<8x1x16xf32> -> tensor<8x3x16xf32>
+  %1 = act.reshape %0 : tensor<8x3x16xf32> -> tensor<384xf32>
+  %2:2 = act.split %1 : tensor<384xf32> -> tensor<64xf32>, tensor<320xf32>
+  %3 = act.gelu %2#0 : tensor<64xf32>
+  return %3 : tensor<64xf32>
+}
+// CHECK: %[[E:.+]] = act.group "expand" ({{.*}}) -> tensor<8x3x16xf32>
+// CHECK: %[[R:.+]] = act.reshape %[[E]]
+// CHECK: act.split %[[R]]
+// CHECK: act.group "gelu"

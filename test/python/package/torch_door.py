@@ -59,7 +59,8 @@ FAMILIES = {
         nn.Linear(32, 5)), 8, 10),
     "convolutions": lambda: classifier(nn.Sequential(
         nn.Conv2d(3, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2),
-        nn.Conv2d(8, 16, 3, stride=2, padding=1), nn.GELU(), nn.AdaptiveAvgPool2d(1),
+        nn.Conv2d(8, 16, 3, stride=2, padding=1, groups=4), nn.GELU(), nn.AvgPool2d(3, 1, 1),
+        nn.AdaptiveAvgPool2d(1),
         nn.Flatten(), nn.Linear(16, 5)), 4, 3, 16, 16),
     "llama": lambda: language(T.LlamaForCausalLM(T.LlamaConfig(**LLAMA))),
     "gpt2": lambda: language(T.GPT2LMHeadModel(T.GPT2Config(
@@ -331,6 +332,7 @@ for name in FAMILIES if names == ["--all"] else names:
 if not sys.argv[2:] or names == ["--all"]:
     train("llama", steps=3, device="sim:sm_80")
     train("vit", steps=2, device="sim:sm_80")
+    train("convolutions", steps=2, device="sim:sm_80")
     train("t5", steps=3, remat="layer")
     for part in (layers, autograd, dropout, inference, generic, eager):
         part()

@@ -37,7 +37,8 @@ EXPECTED = {
     "convnet.linalg": (0, 5), "convnet.jax.stablehlo": (0, 5), "convnet.tosa": (0, 5),
     "llama.torch": (1, 6), "convnet.torch": (0, 5), "windows.linalg": (0, 5), "windows.torch": (0, 5),
 }
-ON_SIMULATOR = ["llama.linalg", "gpt2.jax.stablehlo", "vit.linalg", "t5.jax.stablehlo"]
+ON_SIMULATOR = ["llama.linalg", "gpt2.jax.stablehlo", "vit.linalg", "t5.jax.stablehlo", "convnet.tosa",
+                "windows.linalg"]
 CONFIGS = {
     "llama": dict(model_type="llama", vocab_size=48, hidden_size=32, intermediate_size=64, num_attention_heads=4,
                   num_key_value_heads=2, max_position_embeddings=16, rms_norm_eps=1e-6, tie_word_embeddings=False,
@@ -164,7 +165,7 @@ def main():
         found = text.count("act.attention "), left
         error = raised.check(host)
         line = f"{file.name}: {found[0]} attentions, {left} ops left; host {error:.1e}"
-        if file.name in ON_SIMULATOR or (options.full and file.name.split(".")[0].removesuffix("-infer") not in ("convnet", "windows")):
+        if options.full or file.name in ON_SIMULATOR:
             on_simulator = raised.check(simulator, "sm_80")
             line += f", simulator {on_simulator:.1e}"
             error = max(error, on_simulator)
