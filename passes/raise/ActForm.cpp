@@ -249,18 +249,52 @@ static Value reshapeOf(Operation *op, Maker &make) {
 
 namespace {
 
-/// The halves of a tensor along its last dimension.
+/// One half of a tensor along its last dimension, or of its neighbouring pairs.
 struct Half {
-  Value of;
+  Value of; ///< as it is split: pairs are [.., width / 2, 2]
   unsigned which;
+  bool interleaved;
+
+  /// The tensor that is rotated, [.., width].
+  RankedTensorType type() const {
+    RankedTensorType own = typeOf(of);
+    if (!interleaved)
+      return own;
+    SmallVector<int64_t> shape(own.getShape().drop_back());
+    shape.back() *= 2;
+    return RankedTensorType::get(shape, own.getElementType());
+  }
+  bool isOf(Value x) const {
+    return x.getType() == type() && behindReshapes(x) == behindReshapes(of);
+  }
 };
 std::optional<Half> halfOf(Value v) {
-  auto result = dyn_cast<OpResult>(v);
   auto split = v.getDefiningOp<SplitOp>();
+  // A pair's element has a dimension of 1, which others do without.
+  const bool interleaved =
+      !split || typeOf(split->getResult(0)).getShape().back() == 1;
+  if (interleaved)
+    v = behindReshapes(v);
+  split = v.getDefiningOp<SplitOp>();
   if (!split || split.getNumResults() != 2 ||
-      split->getResult(0).getType() != split->getResult(1).getType())
+      split->getResult(0).getType() != split->getResult(1).getType() ||
+      (interleaved && (typeOf(split.getInput()).getRank() < 2 ||
+                       typeOf(split.getInput()).getShape().back() != 2)))
     return std::nullopt;
-  return Half{split.getInput(), result.getResultNumber()};
+  return Half{split.getInput(), cast<OpResult>(v).getResultNumber(),
+              interleaved};
+}
+
+/// The elements of a concatenation of pairs, without their dimension of 1.
+Value elementOfPair(ConcatOp concat, unsigned i) {
+  Value v = concat->getOperand(i);
+  auto reshape = v.getDefiningOp<ReshapeOp>();
+  if (!reshape || typeOf(concat.getResult()).getShape().back() != 2)
+    return v;
+  return typeOf(v).getShape().drop_back() ==
+                 typeOf(reshape.getInput()).getShape()
+             ? reshape.getInput()
+             : v;
 }
 
 /// A table [tokens, width], as x reads it: along its tokens and last dimension.
@@ -288,11 +322,27 @@ std::optional<Table> tableIn(Value v, RankedTensorType x, Maker &make) {
   return Table{v, *tokens == rank - 2};
 }
 
-/// The first half of a table whose halves are equal: elementwise ops of a
-/// concatenation of a tensor with itself. Null if that is not seen.
-Value firstOfEqualHalves(Value table, Maker &make) {
+/// The first half of a table whose halves are equal, or the first elements of
+/// its pairs: elementwise ops of a concatenation of a tensor with itself, or of
+/// one whose elements are repeated. Null if that is not seen.
+Value firstOfEqualHalves(Value table, bool interleaved, Maker &make) {
+  auto reshape = table.getDefiningOp<ReshapeOp>();
+  auto repeated =
+      reshape ? reshape.getInput().getDefiningOp<ExpandOp>() : ExpandOp();
+  if (interleaved && repeated) {
+    auto from = typeOf(repeated.getInput()), to = typeOf(repeated.getResult());
+    if (from.getRank() == to.getRank() && to.getRank() > 1 &&
+        from.getShape().back() == 1 && to.getShape().back() == 2 &&
+        from.getShape().drop_back() == to.getShape().drop_back() &&
+        typeOf(table).getShape().back() ==
+            2 * from.getDimSize(from.getRank() - 2)) {
+      SmallVector<int64_t> shape(typeOf(table).getShape());
+      shape.back() /= 2;
+      return make.reshaped(repeated.getInput(), shape);
+    }
+  }
   if (auto concat = table.getDefiningOp<ConcatOp>())
-    return concat->getNumOperands() == 2 &&
+    return !interleaved && concat->getNumOperands() == 2 &&
                    concat->getOperand(0) == concat->getOperand(1)
                ? concat->getOperand(0)
                : Value();
@@ -309,7 +359,7 @@ Value firstOfEqualHalves(Value table, Maker &make) {
         typeOf(op->getOperand(0)).getShape().back() !=
             typeOf(table).getShape().back())
       return {};
-    Value half = firstOfEqualHalves(op->getOperand(0), make);
+    Value half = firstOfEqualHalves(op->getOperand(0), interleaved, make);
     if (!half)
       return {};
     Operation *made = make.b.clone(*op);
@@ -324,7 +374,7 @@ Value firstOfEqualHalves(Value table, Maker &make) {
       llvm::any_of(generic.getBody()->getOperations(),
                    llvm::IsaPred<linalg::IndexOp>))
     return {};
-  Value half = firstOfEqualHalves(generic.getInputs()[0], make);
+  Value half = firstOfEqualHalves(generic.getInputs()[0], interleaved, make);
   if (!half)
     return {};
   auto type = halved(table);
@@ -336,18 +386,20 @@ Value firstOfEqualHalves(Value table, Maker &make) {
   return made.getResult(0);
 }
 
-Value rope(Value x, const Table &cos, const Table &sin, Maker &make) {
-  auto type = typeOf(x);
+Value rope(const Half &half, const Table &cos, const Table &sin, Maker &make) {
+  RankedTensorType type = half.type();
   if (type.getElementType() != typeOf(cos.value).getElementType() &&
       !typeOf(cos.value).getElementType().isF32())
     return {};
-  return RopeOp::create(make.b, make.loc, type, x, cos.value, sin.value,
-                        /*interleaved=*/UnitAttr(),
-                        cos.headsFirst ? make.b.getUnitAttr() : UnitAttr(),
+  auto flag = [&](bool is) { return is ? make.b.getUnitAttr() : UnitAttr(); };
+  return RopeOp::create(make.b, make.loc, type,
+                        make.reshaped(half.of, type.getShape()), cos.value,
+                        sin.value, flag(half.interleaved), flag(cos.headsFirst),
                         /*inverse=*/UnitAttr());
 }
 
-/// x cos + concat(-high, low) sin, for tables whose halves are equal.
+/// x cos + turned(x) sin, for tables whose halves are equal. What is turned is
+/// concat(-high, low), of halves or of each pair.
 Value rotatedWhole(AddOp add, Maker &make) {
   for (unsigned i : {0u, 1u}) {
     auto straight = add->getOperand(i).getDefiningOp<MulOp>(),
@@ -355,29 +407,32 @@ Value rotatedWhole(AddOp add, Maker &make) {
     if (!straight || !turned)
       return {};
     for (unsigned j : {0u, 1u}) {
-      auto concat = turned->getOperand(j).getDefiningOp<ConcatOp>();
+      auto concat =
+          behindReshapes(turned->getOperand(j)).getDefiningOp<ConcatOp>();
       if (!concat || concat->getNumOperands() != 2)
         continue;
-      auto minus = concat->getOperand(0).getDefiningOp<ScaleOp>();
+      auto minus = elementOfPair(concat, 0).getDefiningOp<ScaleOp>();
       auto low = halfOf(concat->getOperand(1));
       auto high = minus && minus.getFactor().convertToDouble() == -1
                       ? halfOf(minus.getInput())
                       : std::nullopt;
       if (!low || !high || low->of != high->of || low->which != 0 ||
-          high->which != 1)
+          high->which != 1 || low->interleaved != high->interleaved ||
+          concat.getType() != low->of.getType() ||
+          turned->getOperand(j).getType() != add.getType())
         continue;
       for (unsigned k : {0u, 1u}) {
-        if (straight->getOperand(k) != low->of ||
-            typeOf(low->of) != typeOf(add.getResult()))
+        if (!low->isOf(straight->getOperand(k)) || add.getType() != low->type())
           continue;
-        auto cos = tableIn(straight->getOperand(1 - k), typeOf(low->of), make),
-             sin = tableIn(turned->getOperand(1 - j), typeOf(low->of), make);
+        auto cos = tableIn(straight->getOperand(1 - k), low->type(), make),
+             sin = tableIn(turned->getOperand(1 - j), low->type(), make);
         if (!cos || !sin || cos->headsFirst != sin->headsFirst)
           continue;
-        cos->value = firstOfEqualHalves(cos->value, make);
-        sin->value = firstOfEqualHalves(sin->value, make);
+        for (auto *table : {&*cos, &*sin})
+          table->value =
+              firstOfEqualHalves(table->value, low->interleaved, make);
         if (cos->value && sin->value)
-          return rope(low->of, *cos, *sin, make);
+          return rope(*low, *cos, *sin, make);
         add->emitRemark("raise-to-act: nearly a rotary embedding: it is not "
                         "seen that both halves of its tables are equal");
       }
@@ -401,12 +456,12 @@ std::optional<Factor> factorOf(Value v) {
   return std::nullopt;
 }
 
-/// concat(low cos - high sin, high cos + low sin)
+/// concat(low cos - high sin, high cos + low sin), of halves or of each pair
 Value rotatedHalves(ConcatOp concat, Maker &make) {
   if (concat->getNumOperands() != 2)
     return {};
-  auto minus = concat->getOperand(0).getDefiningOp<SubOp>();
-  auto plus = concat->getOperand(1).getDefiningOp<AddOp>();
+  auto minus = elementOfPair(concat, 0).getDefiningOp<SubOp>();
+  auto plus = elementOfPair(concat, 1).getDefiningOp<AddOp>();
   if (!minus || !plus)
     return {};
   auto lowCos = factorOf(minus->getOperand(0)),
@@ -417,25 +472,28 @@ Value rotatedHalves(ConcatOp concat, Maker &make) {
     return {};
   if (highCos->half.which == 0)
     std::swap(highCos, lowSin);
-  Value x = lowCos->half.of;
+  const Half &x = lowCos->half;
   for (auto [factor, which] : {std::pair(&*lowCos, 0u),
                                {&*highSin, 1u},
                                {&*highCos, 1u},
                                {&*lowSin, 0u}})
-    if (factor->half.of != x || factor->half.which != which)
+    if (factor->half.of != x.of || factor->half.which != which ||
+        factor->half.interleaved != x.interleaved)
       return {};
   auto same = [](Value a, Value b) {
     return a.getType() == b.getType() && behindReshapes(a) == behindReshapes(b);
   };
   if (!same(lowCos->table, highCos->table) ||
       !same(highSin->table, lowSin->table) ||
-      typeOf(x) != typeOf(concat.getResult()))
+      x.of.getType() != concat.getType())
     return {};
-  auto cos = tableIn(lowCos->table, typeOf(x), make),
-       sin = tableIn(highSin->table, typeOf(x), make);
+  auto cos = tableIn(lowCos->table, x.type(), make),
+       sin = tableIn(highSin->table, x.type(), make);
   if (!cos || !sin || cos->headsFirst != sin->headsFirst)
     return {};
-  return rope(x, *cos, *sin, make);
+  Value rotated = rope(x, *cos, *sin, make);
+  return rotated ? make.reshaped(rotated, concat.getType().getShape())
+                 : Value();
 }
 
 } // namespace

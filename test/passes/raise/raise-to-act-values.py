@@ -198,6 +198,12 @@ def silu(x):
     return x / (1 + np.exp(-x))
 
 
+def rope(x, cos, sin):
+    """Of neighbouring elements."""
+    a, b = x[..., ::2], x[..., 1::2]
+    return np.stack((a * cos - b * sin, b * cos + a * sin), -1).reshape(x.shape)
+
+
 def layer_norm(x, g, b):
     d = x - x.mean(-1, keepdims=True)
     return d / np.sqrt((d**2).mean(-1, keepdims=True) + 1e-5) * g + b
@@ -239,6 +245,12 @@ WRITTEN = {
     "causal.stablehlo": (causal, [(2, 4, 16, 8)] * 3, {"transpose", "attention"}, []),
     "mlp.stablehlo": (lambda x, v, b, w: silu(np.tanh(x @ v + b)) @ w, [(3, 5, 8), (8, 16), (16,), (16, 4)],
             {"linear", "tanh", "silu"}, []),
+    "rope_every_two.linalg": (lambda x, c, s: rope(x, np.cos(c)[:, None], np.cos(s)[:, None]),
+                              [(2, 6, 3, 8), (6, 4), (6, 4)], {"reshape", "rope"}, ["math.cos"] * 2),
+    "rope_pairs.tosa": (lambda x, c, s: rope(x, c[:, None], s[:, None]), [(2, 6, 3, 8), (6, 4), (6, 4)],
+                        {"reshape", "rope"}, []),
+    "rope_strided.stablehlo": (lambda x, c, s: rope(x, c, s), [(2, 3, 6, 8), (6, 4), (6, 4)],
+                               {"reshape", "rope"}, []),
     "layer_norm.stablehlo": (layer_norm, [(4, 8), (8,), (8,)], {"layer_norm"}, []),
 }
 
