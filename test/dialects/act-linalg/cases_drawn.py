@@ -116,13 +116,14 @@ def linear(pick, d, ks=SIZES):
     rows = rows if np.prod(rows) <= 400 else rows[:1]
     n, k = pick.choice(SIZES), pick.choice(ks)
     in_out, nf4 = pick.random() < 0.4, pick.random() < 0.25 and not plain
-    if nf4:  # a row of the weight is whole blocks
+    wholly = pick.random() < 0.6
+    if nf4 and wholly:  # a row of the weight is whole blocks
         n, k = (64 * pick.choice([1, 2, 3]), k) if in_out else (n, 64 * pick.choice([1, 2, 3]))
     if pick.random() < 0.25 and not plain:
         # Heads beside each other, as the output of unfused attention has them.
         b, s, heads = pick.choice([1, 1, 2]), pick.choice(SIZES), pick.choice([1, 2, 4, 8])
-        width = pick.choice([16, 32, 48, 64, 80, 96, 112, 128] if nf4 else SIZES)
-        if nf4 and not in_out:
+        width = pick.choice([16, 32, 48, 64, 80, 96, 112, 128] if nf4 and wholly else SIZES)
+        if nf4 and wholly and not in_out:
             heads = max(heads, 64 // (width & -width))
         k = heads * width
         x = g.input((b, heads, s, width), d, k**-0.5)
