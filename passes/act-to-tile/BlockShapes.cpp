@@ -106,7 +106,8 @@ FailureOr<BlockValue> BlockEvaluator::collapsedBlock(tensor::CollapseShapeOp op,
   Place moved;
   // Axes of the source's block and of the result's.
   SmallVector<int> inner, onto = axesOf(place);
-  for (auto [c, group] : llvm::zip(place, op.getReassociationIndices())) {
+  for (auto [i, group] : llvm::enumerate(op.getReassociationIndices())) {
+    const Coordinate &c = place[i];
     if (c.computed)
       return reshapedByElement(op, place);
     if (c.axis < 0 || group.size() == 1) {
@@ -120,7 +121,10 @@ FailureOr<BlockValue> BlockEvaluator::collapsedBlock(tensor::CollapseShapeOp op,
     SmallVector<int64_t> sizes;
     for (int64_t d : group)
       sizes.push_back(op.getSrcType().getDimSize(d));
-    auto digits = digitsOf(c, sizes, moved, inner);
+    // An axis of another dimension is taken, whether it comes before or after.
+    Place beside(moved);
+    beside.append(place.begin() + i + 1, place.end());
+    auto digits = digitsOf(c, sizes, beside, inner);
     if (failed(digits)) // blocks are not whole rows
       return reshapedByElement(op, place);
     moved.append(*digits);

@@ -15,8 +15,8 @@ def PrepareHostKernelPass : Pass<"host-prepare-kernel", "mlir::ModuleOp"> {
     form.
 
     - Named operations become `linalg.generic`. `linalg.fill` stays.
-    - An operand that is read from its end on becomes an element that the body
-      extracts.
+    - An operand that is read from its end on becomes a tensor in the order in
+      which it is read.
     - i1 tensors become i8 tensors (one byte per element in memory), in the
       signature too. Values inside a body stay i1.
     - Elementwise producers with one use move into their consumer, unless that

@@ -133,53 +133,59 @@ bool goesBackwards(AffineMap map) {
   return backwards;
 }
 
-/// An operand that is read from its end on becomes an element that the body
-/// extracts: a tile of it is no slice that the same map reads.
+/// An operand that is read from its end on: a tile of it is no slice that the
+/// same map reads. What an iteration reads becomes a tensor over the loops of
+/// the map, made by an op whose body extracts elements, which the reader fuses.
+///
+///   ins(%x : (i, j) -> (i, 7 - j))    =>    %t[i, j] = %x[i, 7 - j]
+///                                           ins(%t : (i, j) -> (i, j))
 void extractReversed(func::FuncOp func) {
   SmallVector<linalg::GenericOp> ops;
-  func.walk([&](linalg::GenericOp op) {
-    if (llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *input) {
-          return goesBackwards(op.getMatchingIndexingMap(input));
-        }))
-      ops.push_back(op);
-  });
-  IRRewriter rewriter(func.getContext());
+  func.walk([&](linalg::GenericOp op) { ops.push_back(op); });
+  OpBuilder b(func.getContext());
   for (linalg::GenericOp op : ops) {
-    SmallVector<Value> inputs;
-    SmallVector<AffineMap> maps;
-    SmallVector<unsigned> extracted;
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    SmallVector<int64_t> ranges = op.getStaticLoopRanges();
     for (OpOperand *input : op.getDpsInputOperands()) {
       AffineMap map = op.getMatchingIndexingMap(input);
-      if (goesBackwards(map)) {
-        extracted.push_back(input->getOperandNumber());
+      if (!goesBackwards(map))
         continue;
+      SmallVector<AffineExpr> loops, own(map.getNumDims());
+      SmallVector<int64_t> shape;
+      for (unsigned d = 0; d < map.getNumDims(); ++d) {
+        if (!map.isFunctionOfDim(d))
+          continue;
+        own[d] = b.getAffineDimExpr(loops.size());
+        loops.push_back(b.getAffineDimExpr(d));
+        shape.push_back(ranges[d]);
       }
-      inputs.push_back(input->get());
-      maps.push_back(map);
+      b.setInsertionPoint(op);
+      Location loc = op.getLoc();
+      auto type = cast<RankedTensorType>(input->get().getType());
+      Value empty =
+          tensor::EmptyOp::create(b, loc, shape, type.getElementType());
+      SmallVector<utils::IteratorType> parallel(shape.size(),
+                                                utils::IteratorType::parallel);
+      auto read = linalg::GenericOp::create(
+          b, loc, TypeRange{empty.getType()}, ValueRange(), ValueRange{empty},
+          b.getMultiDimIdentityMap(shape.size()), parallel,
+          [&](OpBuilder &inner, Location loc, ValueRange) {
+            SmallVector<Value> indices, at;
+            for (unsigned d = 0; d < shape.size(); ++d)
+              indices.push_back(linalg::IndexOp::create(inner, loc, d));
+            for (AffineExpr e : map.getResults())
+              at.push_back(affine::AffineApplyOp::create(
+                  inner, loc,
+                  AffineMap::get(shape.size(), 0, e.replaceDims(own)),
+                  indices));
+            Value v = tensor::ExtractOp::create(inner, loc, input->get(), at);
+            linalg::YieldOp::create(inner, loc, v);
+          });
+      input->set(read.getResult(0));
+      maps[input->getOperandNumber()] =
+          AffineMap::get(map.getNumDims(), 0, loops, func.getContext());
     }
-    for (OpOperand &init : op.getDpsInitsMutable())
-      maps.push_back(op.getMatchingIndexingMap(&init));
-    Block *body = op.getBody();
-    rewriter.setInsertionPointToStart(body);
-    SmallVector<Value> loops;
-    for (unsigned d = 0; d < op.getNumLoops(); ++d)
-      loops.push_back(linalg::IndexOp::create(rewriter, op.getLoc(), d));
-    for (unsigned i : extracted) {
-      SmallVector<Value> at;
-      for (AffineExpr e : op.getIndexingMapsArray()[i].getResults())
-        at.push_back(affine::AffineApplyOp::create(
-            rewriter, op.getLoc(), AffineMap::get(loops.size(), 0, e), loops));
-      body->getArgument(i).replaceAllUsesWith(tensor::ExtractOp::create(
-          rewriter, op.getLoc(), op->getOperand(i), at));
-    }
-    for (unsigned i : llvm::reverse(extracted))
-      body->eraseArgument(i);
-    rewriter.setInsertionPoint(op);
-    auto made = linalg::GenericOp::create(
-        rewriter, op.getLoc(), op->getResultTypes(), inputs, op.getDpsInits(),
-        maps, op.getIteratorTypesArray());
-    made.getRegion().takeBody(op.getRegion());
-    rewriter.replaceOp(op, made.getResults());
+    op.setIndexingMapsAttr(b.getAffineMapArrayAttr(maps));
   }
 }
 

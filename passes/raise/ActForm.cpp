@@ -297,15 +297,17 @@ Value elementOfPair(ConcatOp concat, unsigned i) {
              : v;
 }
 
-/// A table [tokens, width], as x reads it: along its tokens and last dimension.
+/// A table [tokens, width], as x [.., d] reads it: along its tokens and last
+/// dimension. Its width is d, or d / 2 of halves.
 struct Table {
   Value value; ///< [tokens, width]
   bool headsFirst;
 };
-std::optional<Table> tableIn(Value v, RankedTensorType x, Maker &make) {
+std::optional<Table> tableIn(Value v, RankedTensorType x, int64_t width,
+                             Maker &make) {
   auto shape = typeOf(v).getShape();
   const int64_t rank = x.getRank();
-  if (rank < 3 || int64_t(shape.size()) != rank)
+  if (rank < 3 || int64_t(shape.size()) != rank || shape.back() != width)
     return std::nullopt;
   // Heads may be one, so the dimension of tokens is the one that is not 1.
   std::optional<int64_t> tokens;
@@ -424,8 +426,10 @@ Value rotatedWhole(AddOp add, Maker &make) {
       for (unsigned k : {0u, 1u}) {
         if (!low->isOf(straight->getOperand(k)) || add.getType() != low->type())
           continue;
-        auto cos = tableIn(straight->getOperand(1 - k), low->type(), make),
-             sin = tableIn(turned->getOperand(1 - j), low->type(), make);
+        const int64_t width = low->type().getShape().back();
+        auto cos =
+                 tableIn(straight->getOperand(1 - k), low->type(), width, make),
+             sin = tableIn(turned->getOperand(1 - j), low->type(), width, make);
         if (!cos || !sin || cos->headsFirst != sin->headsFirst)
           continue;
         for (auto *table : {&*cos, &*sin})
@@ -487,8 +491,9 @@ Value rotatedHalves(ConcatOp concat, Maker &make) {
       !same(highSin->table, lowSin->table) ||
       x.of.getType() != concat.getType())
     return {};
-  auto cos = tableIn(lowCos->table, x.type(), make),
-       sin = tableIn(highSin->table, x.type(), make);
+  const int64_t width = x.type().getShape().back() / 2;
+  auto cos = tableIn(lowCos->table, x.type(), width, make),
+       sin = tableIn(highSin->table, x.type(), width, make);
   if (!cos || !sin || cos->headsFirst != sin->headsFirst)
     return {};
   Value rotated = rope(x, *cos, *sin, make);

@@ -27,13 +27,17 @@ std::optional<Read> act::readBy(AffineMap map, Value v) {
   Read read{v, {}};
   auto shape = cast<RankedTensorType>(v.getType()).getShape();
   for (auto [size, e] : llvm::zip_equal(shape, map.getResults())) {
-    if (auto dim = dyn_cast<AffineDimExpr>(e))
+    if (auto dim = dyn_cast<AffineDimExpr>(e)) {
+      if (map.getNumResults() > 1 && // a diagonal
+          llvm::count(map.getResults(), e) > 1)
+        return std::nullopt;
       read.dims.push_back(dim.getPosition());
-    else if (auto c = dyn_cast<AffineConstantExpr>(e);
-             c && c.getValue() == 0 && size == 1)
+    } else if (auto c = dyn_cast<AffineConstantExpr>(e);
+               c && c.getValue() == 0 && size == 1) {
       read.dims.push_back(std::nullopt);
-    else
+    } else {
       return std::nullopt;
+    }
   }
   return read;
 }

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Callable, Sequence, Union
 
 import numpy as np
 
 from . import _act
-from .errors import DeviceError, Error
+from .errors import DeviceError, Error, whole
 
 if TYPE_CHECKING:
     from .compiler import Module
@@ -21,6 +23,7 @@ NUMPY = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "i1": np.bool_
          "i32": np.int32, "i64": np.int64}
 #: A flag of Runtime.h: native code has all rights of the process.
 ALLOW_NATIVE = 1
+_U64 = (1 << 64) - 1
 
 
 class Device:
@@ -40,8 +43,11 @@ class Device:
     def __init__(self, name: str = "host", *, threads: int = 0, checks: bool = True,
                  seed: int = 0, max_instructions: int = 0, strict: bool = False,
                  orders_only: bool = False, benign_fails: bool = False) -> None:
-        self._native = _act.open_device(name, threads, checks, seed, max_instructions,
-                                        strict, orders_only, benign_fails)
+        self._native = _act.open_device(
+            str(name), whole("threads", threads), bool(checks),
+            whole("seed", seed, most=_U64),
+            whole("max_instructions", max_instructions, most=_U64), bool(strict),
+            bool(orders_only), bool(benign_fails))
         self._own: Any = None  # the stream of calls that name none
 
     @property
@@ -67,18 +73,22 @@ class Device:
         """Counts ``peak_bytes`` anew."""
         self._native.reset_peak()
 
-    def load(self, artifact: Union[bytes, str], **options: bool) -> "Step":
+    def load(self, artifact: Union[bytes, str, os.PathLike[str]], **options: bool) -> "Step":
         """A step from an artifact: bytes of ``Module.emit`` or a file's name. Options
         are :class:`Step`'s."""
         from .step import Step
         if not isinstance(artifact, (bytes, bytearray)):
+            if not isinstance(artifact, (str, os.PathLike)):
+                raise DeviceError("expected an artifact's bytes or a file's name, got %r"
+                                  % (artifact,))
             with open(artifact, "rb") as file:
                 artifact = file.read()
         return Step(self, bytes(artifact), **options)
 
     def array(self, array: Any) -> "Buffer":
         """The device's memory with the elements of a NumPy or torch array: a copy, or
-        the array's own memory if the device can use it (the host always can)."""
+        the array's own memory if the device can use it. The host can use what is without
+        gaps and may be written."""
         return Buffer(self, _act.Buffer.from_array(self._native, array))
 
     def zeros(self, shape: Union[int, Sequence[int]], dtype: str = "f32") -> "Buffer":
@@ -87,8 +97,10 @@ class Device:
         >>> Device("host").zeros((2, 3), "bf16")
         <act.Buffer bf16 [2, 3]>
         """
-        shape = [shape] if isinstance(shape, int) else list(shape)
-        return Buffer(self, _act.Buffer.zeros(self._native, shape, dtype))
+        sizes = [shape] if hasattr(shape, "__index__") else shape
+        return Buffer(self, _act.Buffer.zeros(
+            self._native, [whole("shape", n, most=1 << 62) for n in _iterable("shape", sizes)],
+            str(dtype)))
 
     def stream(self) -> "Stream":
         return Stream(self)
@@ -107,6 +119,8 @@ class Device:
     def kernels(self, module: "Module", **options: Any) -> dict[str, "Kernel"]:
         """The kernels of a module for this device, by name. Options are those of
         ``Module.emit_ptx``."""
+        if self.kind == "host":
+            raise DeviceError("device host runs no PTX; kernels of tiles run on cuda and sim")
         files = module.emit_ptx(target=self.target, **options)
         return {k["name"]: self.kernel(files[k["file"]], k["entry"], k)
                 for k in json.loads(files["index.json"])}
@@ -126,12 +140,19 @@ class Device:
         return "<act.Device %s>" % self.name
 
 
+def _iterable(what: str, values: Any) -> Iterable[Any]:
+    if not isinstance(values, Iterable):
+        raise DeviceError("%s: expected integers, got %r" % (what, values))
+    return values
+
+
 class Stream:
     """Operations of one stream run in the order of the calls; those of several may
     run together.
 
-    A call that is given a stream returns before its work is done. What it uses is
-    kept until :meth:`synchronize`, where errors of that work are raised, too.
+    A call that is given a stream may return before its work is done (that of the host
+    does it at once). What it uses is kept until :meth:`synchronize`, which also raises
+    errors of that work.
 
     >>> device = Device("sim:sm_80")
     >>> stream = device.stream()
@@ -150,10 +171,8 @@ class Stream:
 
     def synchronize(self) -> None:
         """Waits until everything in the stream is done."""
-        try:
-            self._native.synchronize()
-        finally:
-            self._uses.clear()
+        self._native.synchronize()
+        self._uses.clear()
 
     def __del__(self) -> None:
         if getattr(self, "_uses", None):
@@ -170,8 +189,8 @@ class Stream:
         return event
 
     def call(self, function: Callable[[], Any]) -> None:
-        """Calls a function of Python when the stream gets here, on any thread. On cuda
-        it must not use act."""
+        """Calls a function of Python when the stream gets here, on any thread. It must
+        not wait for work of act, and on cuda not use act at all."""
         self._native.call_back(function)
 
 
@@ -194,7 +213,8 @@ class Buffer:
     """Memory of a device with an element type and a shape, without gaps.
 
     NumPy and torch see it without a copy (``torch.from_dlpack(buffer)``). That of a
-    sim device is memory of the CPU.
+    sim device is memory of the CPU. Arrays that are read and written are without gaps
+    and in memory of the host.
     """
 
     def __init__(self, device: Device, native: Any) -> None:
@@ -230,7 +250,11 @@ class Buffer:
 
     def write(self, array: Any, stream: Union[Stream, None] = None) -> None:
         """Copies the elements of an array of the same type and shape to the device."""
-        self._on(stream, array, lambda s: self._native.write(s, array))
+        def call(native: Any) -> None:
+            kept = self._native.write(native, array)
+            if stream is not None:
+                stream._uses.append(kept)
+        self._on(stream, None, call)
 
     def copy(self, buffer: "Buffer", stream: Union[Stream, None] = None) -> None:
         """Copies another buffer of the device, of as many bytes, into this one."""
@@ -238,14 +262,17 @@ class Buffer:
 
     def fill(self, byte: int, stream: Union[Stream, None] = None) -> None:
         """Sets every byte."""
-        if not 0 <= byte < 256:
-            raise DeviceError("a byte is 0 to 255, got %d" % byte)
-        self._on(stream, None, lambda s: self._native.fill(s, byte))
+        value = whole("a byte", byte, most=255)
+        self._on(stream, None, lambda s: self._native.fill(s, value))
 
     def _on(self, stream: Union[Stream, None], other: Any, call: Callable[[Any], None]) -> None:
         self.device._submit(stream, (self, other), call)
 
     def __dlpack__(self, **options: Any) -> Any:
+        if options.pop("copy", None):
+            other = self.device.zeros(self.shape, self.dtype)
+            other.copy(self)
+            return other.__dlpack__(**options)
         return self._native.array().__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[int, int]:

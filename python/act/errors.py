@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Iterable
+import operator
+from typing import TYPE_CHECKING, Any, Iterable
 
 if TYPE_CHECKING:
     from ._act import Diagnostic
@@ -12,6 +13,18 @@ if TYPE_CHECKING:
 
 class Error(Exception):
     """Something that act refused, or that failed."""
+
+
+def whole(what: str, value: Any, least: int = 0, most: int = (1 << 32) - 1) -> int:
+    """An integer from least to most, or a DeviceError that says what it is."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise DeviceError("%s: expected an integer, got %r" % (what, value)) from None
+    if number < least or number > most:
+        raise DeviceError("%s: expected at %s %d, got %d" % (
+            what, *(("least", least) if number < least else ("most", most)), number))
+    return number
 
 
 class CompileError(Error):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 import struct
@@ -10,7 +11,7 @@ from typing import Any, Callable, Sequence, Union
 
 from . import _act
 from .device import ALLOW_NATIVE, Buffer, Device, Stream
-from .errors import DeviceError
+from .errors import DeviceError, whole
 
 #: The letters of parameters: memory, integers of 8, 16, 32 and 64 bits, floats of 16,
 #: 32 and 64 bits, and bytes (a struct, a tensor map).
@@ -50,7 +51,8 @@ class TensorMap:
     ``box`` is the block that one copy moves. Dimensions are in the order of the
     buffer's shape. By default the tensor is the whole buffer; ``offset`` (bytes),
     ``shape`` (elements) and ``strides`` (bytes, for each dimension but the last) choose
-    another one in it. ``dtype`` is the buffer's, or u8, u16, u32, u64, tf32, f32.ftz or
+    another one in it. Strides are the buffer's unless they are given, or those of
+    ``shape`` if it has another number of dimensions. ``dtype`` is the buffer's, or u8, u16, u32, u64, tf32, f32.ftz or
     tf32.ftz. ``swizzle``, ``interleave`` and ``l2_promotion`` are in bytes. ``fill`` is
     what elements outside read as: "zeros" or "nan". The rules are those of the CUDA
     driver's cuTensorMapEncodeTiled.
@@ -67,15 +69,20 @@ class TensorMap:
                  element_strides: Union[Sequence[int], None] = None, swizzle: int = 0,
                  interleave: int = 0, l2_promotion: int = 0, fill: str = "zeros") -> None:
         name = dtype or {"i1": "u8", "f8E4M3FN": "u8"}.get(buffer.dtype, buffer.dtype)
-        shape = list(buffer.shape if shape is None else shape)
-        box = list(box)
-        steps = [1] * len(shape) if element_strides is None else list(element_strides)
+        shape = _numbers("shape", buffer.shape if shape is None else shape)
+        box = _numbers("box", box)
+        steps = [1] * len(shape) if element_strides is None \
+            else _numbers("element_strides", element_strides)
         number = _choice("dtype", name, _MAP_TYPES)
         if strides is None:
-            strides = [_MAP_BYTES[number]] * max(len(shape) - 1, 0)
-            for i in reversed(range(len(strides))):
-                strides[i] = shape[i + 1] * (strides[i + 1] if i + 1 < len(strides)
-                                             else _MAP_BYTES[number])
+            inside, strides = shape, []
+            if len(buffer.shape) == len(shape):
+                inside = list(buffer.shape)
+            for i in reversed(range(1, len(inside))):
+                strides.insert(0, inside[i] * (strides[0] if strides else _MAP_BYTES[number]))
+        strides = _numbers("strides", strides)
+        if not 1 <= len(shape) <= 5:
+            raise DeviceError("a tensor map has 1 to 5 dimensions, got %d" % len(shape))
         for what, given, expected in (("box", box, len(shape)),
                                       ("element_strides", steps, len(shape)),
                                       ("strides", strides, len(shape) - 1)):
@@ -84,7 +91,7 @@ class TensorMap:
                     len(shape), expected, what, len(given)))
         self.buffer, self.dtype, self.shape, self.box = buffer, name, shape, box
         self._native = _encode(
-            "a tensor map", buffer, offset, number, shape[::-1], list(strides)[::-1],
+            "a tensor map", buffer, whole("offset", offset, most=1 << 62), number, shape[::-1], list(strides)[::-1],
             box[::-1], steps[::-1],
             interleave=_choice("interleave", interleave, {0: 0, 16: 1, 32: 2}),
             swizzle=_swizzle(swizzle),
@@ -99,8 +106,15 @@ class TensorMap:
         return "<act.TensorMap %s %s, box %s>" % (self.dtype, self.shape, self.box)
 
 
+def _numbers(what: str, given: Any) -> list[int]:
+    try:
+        return [whole(what, n, most=1 << 62) for n in given]
+    except TypeError:
+        raise DeviceError("%s of a tensor map: expected numbers, got %r" % (what, given)) from None
+
+
 def _choice(what: str, given: Any, known: dict[Any, int]) -> int:
-    if given not in known:
+    if not isinstance(given, (int, str)) or given not in known:
         raise DeviceError("%s of a tensor map: expected %s, got %s" % (
             what, ", ".join(str(k) for k in known), given))
     return known[given]
@@ -113,8 +127,6 @@ def _swizzle(size: int) -> int:
 def _encode(what: str, buffer: Buffer, offset: int, number: int, sizes: list[int],
             strides: list[int], box: list[int], steps: list[int], **options: int) -> Any:
     """A native tensor map. Lists begin with the innermost dimension."""
-    if min([offset, *sizes, *strides, *box, *steps]) < 0:
-        raise DeviceError("%s has a negative number" % what)
     if max(sizes + box + steps, default=0) >= 1 << 32 or max([offset, *strides]) >= 1 << 40:
         raise DeviceError("%s has a number that is too large" % what)
     width = _MAP_BYTES[number]
@@ -139,6 +151,8 @@ class Kernel:
         self.device, self.name, self.entry = code.device, name, entry
         self._native = code._native.kernel(name)
         self._letters = _parameters(code._data, name)
+        # What a kernel of tiles reads: the type and the shape of each argument.
+        self._views: list[tuple[str, tuple[Any, ...]]] = []
 
     def about(self) -> dict[str, Any]:
         """``registers``, ``shared_bytes`` (static), ``local_bytes``,
@@ -179,16 +193,28 @@ class Kernel:
         if persistent:  # its programs are counted along x
             grid = [grid[0] * grid[1] * grid[2]]
         given = [*arguments, *self._maps(arguments, types)]
+        self._check_views(arguments)
         letters = types if types is not None else self._types(given)
+        if types is not None and len(types) != len(given):
+            raise DeviceError("kernel %s: types has %d letters for %d arguments" % (
+                self.name, len(types), len(given)))
         if len(letters) != len(given):
             raise DeviceError("kernel %s takes %d arguments, got %d" % (
                 self.name, len(letters) - len(entry.get("tensor_maps", ())), len(arguments)))
         values = [self._value(i, letter, a) for i, (letter, a) in enumerate(zip(letters, given))]
         block, cluster = _dimensions("block", block), _dimensions("cluster", cluster)
-        shared = entry.get("shared_bytes", 0) if shared is None else shared
+        shared = whole("shared", entry.get("shared_bytes", 0) if shared is None else shared)
         self.device._submit(stream, (self, given), lambda on: self._native.launch(
             on, grid, block, cluster, shared, persistent, cooperative,
             entry.get("at_once", 0), values))
+
+    def _check_views(self, arguments: Sequence[Any]) -> None:
+        for i, (given, (dtype, shape)) in enumerate(zip(arguments, self._views)):
+            # Memory is dense, so a view may have another shape of as many elements.
+            if isinstance(given, Buffer) and (given.dtype != dtype or (
+                    None not in shape and math.prod(shape) != math.prod(given.shape))):
+                raise DeviceError("kernel %s, argument %d: expected %s %s, got %s %s" % (
+                    self.name, i, dtype, list(shape), given.dtype, list(given.shape)))
 
     def _maps(self, arguments: Sequence[Any], types: Union[str, None]) -> list[Any]:
         """The tensor maps that the compiler asks for, unless the caller gives them."""
@@ -263,9 +289,13 @@ class Kernel:
 
 def _dimensions(what: str, given: Union[int, Sequence[int]]) -> list[int]:
     """Three numbers, or none."""
-    numbers = [given] if isinstance(given, int) else [int(n) for n in given]
-    if len(numbers) > 3 or any(not 0 <= n < 1 << 32 for n in numbers):
-        raise DeviceError("%s: expected up to three sizes, got %s" % (what, given))
+    try:
+        sizes = [given] if hasattr(given, "__index__") else list(given)  # type: ignore[arg-type]
+    except TypeError:
+        raise DeviceError("%s: expected sizes, got %r" % (what, given)) from None
+    numbers = [whole(what, n, least=1) for n in sizes]
+    if len(numbers) > 3 or (not numbers and what != "cluster"):
+        raise DeviceError("%s: expected one to three sizes, got %s" % (what, given))
     return (numbers + [1, 1])[:3] if numbers else []
 
 

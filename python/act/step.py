@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import operator
 from typing import Any, Mapping, Union
 
 import numpy as np
@@ -84,7 +85,7 @@ class Step:
     def set(self, name: str, array: Any) -> None:
         """Sets a parameter or a state. Floats are converted."""
         kind, _ = self._kind(name)
-        self._native.set(kind, name, array)
+        self._native.set(kind, name, _dense(array))
 
     def get(self, name: str) -> np.ndarray:
         """A copy of a parameter or a state; 16-bit floats of bf16 as f32."""
@@ -93,9 +94,13 @@ class Step:
         self._native.get(kind, name, out)
         return out
 
-    def set_scalar(self, name: str, value: Union[int, float]) -> None:
+    def set_scalar(self, name: str, value: Any) -> None:
         dtype = {s.name: s.dtype for s in self.scalars}.get(name, "")
-        self._native.set_scalar(name, float(value) if dtype in ("f32", "f64") else value)
+        try:
+            number = float(value) if dtype in ("f32", "f64") else operator.index(value)
+        except (TypeError, ValueError):
+            raise DeviceError("%s is %s, got %r" % (name, dtype or "no scalar", value)) from None
+        self._native.set_scalar(name, number)
 
     def bind_input(self, function: str, name: str, array: Any) -> None:
         self._native.bind(function, _Kind.INPUT, name, array)
@@ -122,8 +127,7 @@ class Step:
         are not given must be bound. Outputs that the caller did not bind are allocated:
         as NumPy arrays, those of bf16 and f8E4M3FN as torch tensors."""
         for name, array in (inputs or {}).items():
-            self.bind_input(function, name, np.ascontiguousarray(array)
-                            if isinstance(array, np.ndarray) else array)
+            self.bind_input(function, name, _dense(array))
         for name, value in (scalars or {}).items():
             self.set_scalar(name, value)
         outputs = {}
@@ -158,6 +162,13 @@ class Step:
     def report(self) -> Report:
         """The memory report that the artifact was made with."""
         return Report(json.loads(self._native.about()["report"] or "{}"))
+
+
+def _dense(array: Any) -> Any:
+    """The array without gaps."""
+    if isinstance(array, np.ndarray):
+        return array if array.flags.c_contiguous else array.copy(order="C")
+    return array.contiguous() if hasattr(array, "contiguous") else array
 
 
 def _empty(port: Entity) -> Any:

@@ -516,7 +516,8 @@ class TileKernel:
                  schedule: Optional[Mapping[str, Any]]) -> None:
         self.name = function.__name__
         self.__doc__ = function.__doc__
-        self.text = _write(function, grid, block_sizes or {}, schedule)
+        self.text, views = _write(function, grid, block_sizes or {}, schedule)
+        self._views = [(v.dtype, v.shape) for v in views]
         self._module: Optional[Module] = None
         self._loaded: dict[int, tuple[Device, Kernel]] = {}
 
@@ -534,7 +535,9 @@ class TileKernel:
         """The kernel on a device, compiled once."""
         key = id(device)
         if key not in self._loaded:
-            self._loaded[key] = (device, device.kernels(self.module)[self.name])
+            kernel = device.kernels(self.module)[self.name]
+            kernel._views = self._views
+            self._loaded[key] = (device, kernel)
         return self._loaded[key][1]
 
     def __call__(self, device: Device, *arguments: Any) -> None:
@@ -554,7 +557,7 @@ def kernel(grid: Any, block_sizes: Optional[Mapping[str, int]] = None,
 
 
 def _write(function: Callable[..., Any], grid: Any, block_sizes: Mapping[str, int],
-           schedule: Optional[Mapping[str, Any]]) -> str:
+           schedule: Optional[Mapping[str, Any]]) -> tuple[str, list[View]]:
     trace = _Trace()
     trace.sizes = block_sizes
     views = []
@@ -594,7 +597,8 @@ def _write(function: Callable[..., Any], grid: Any, block_sizes: Mapping[str, in
         attributes.append("tile.schedule = #tile.schedule<%s>" % ", ".join(
             name if value is True else "%s = %s" % (name, value)
             for name, value in schedule.items() if value is not False))
-    return "gpu.module @kernels {\n  gpu.func @%s(%s)\n      kernel attributes {%s} {\n%s\n" \
+    text = "gpu.module @kernels {\n  gpu.func @%s(%s)\n      kernel attributes {%s} {\n%s\n" \
         "    gpu.return\n  }\n}\n" % (
             function.__name__, ", ".join("%s: %s" % (v.name, v.type) for v in views),
             ", ".join(attributes), "\n".join(trace.lines))
+    return text, views

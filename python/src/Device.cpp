@@ -25,6 +25,27 @@ const ElementType elementTypes[] = {
     {"nf4_nested", 0, 0},
 };
 
+const char *const notAnArray =
+    "expected an array without gaps: of NumPy, torch, or with __dlpack__";
+
+/// In memory that a copy from or to a device may name.
+void checkOnHost(int deviceType) {
+  if (deviceType != nb::device::cpu::value &&
+      deviceType != nb::device::cuda_host::value)
+    throw DeviceError{"the array is not in memory of the host", {}};
+}
+
+void copyToDevice(const Buffer &to, const Stream &stream,
+                  const ConstArray &from) {
+  to.checkType(from);
+  checkOnHost(from.device_type());
+  const void *memory = from.data();
+  to.device->call([&] {
+    return actrt_copy(stream.handle, to.address, memory, to.bytes(),
+                      ACTRT_HOST_TO_DEVICE);
+  });
+}
+
 /// The array as a tensor that keeps it alive.
 DLManagedTensor *managed(const ConstArray &array) {
   struct Owner {
@@ -66,7 +87,8 @@ nb::object asArray(nb::handle self) {
 class Event {
 public:
   explicit Event(DeviceRef device) : device(std::move(device)) {
-    this->device->check(actrt_event_create(this->device->handle, &handle));
+    this->device->call(
+        [&] { return actrt_event_create(this->device->handle, &handle); });
   }
 
   DeviceRef device;
@@ -92,10 +114,10 @@ DeviceRef open(const std::string &name, uint32_t threads, bool checks,
 nb::dict about(const Device &device) {
   actrt_device_info info{};
   info.struct_size = sizeof info;
-  device.check(actrt_device_query(device.handle, &info));
+  device.call([&] { return actrt_device_query(device.handle, &info); });
   actrt_memory_info memory{};
   memory.struct_size = sizeof memory;
-  device.check(actrt_memory_query(device.handle, &memory));
+  device.call([&] { return actrt_memory_query(device.handle, &memory); });
   nb::dict out;
   out["threads"] = info.threads;
   out["host_addressable"] = bool(info.host_addressable);
@@ -135,6 +157,20 @@ void callBack(const Stream &stream, nb::callable function) {
 
 } // namespace
 
+Array act::python::writable(nb::handle array) {
+  Array out;
+  if (!nb::try_cast(array, out, /*convert=*/false))
+    throw DeviceError{std::string(notAnArray) + ", that may be written", {}};
+  return out;
+}
+
+ConstArray act::python::readable(nb::handle array) {
+  ConstArray out;
+  if (!nb::try_cast(array, out, /*convert=*/false))
+    throw DeviceError{notAnArray, {}};
+  return out;
+}
+
 const char *act::python::nameOf(actrt_dtype type) {
   return elementTypes[type].name;
 }
@@ -172,7 +208,8 @@ actrt_type act::python::typeOf(const ConstArray &array) {
 }
 
 Device::Device(const std::string &name, const actrt_device_options &options) {
-  if (actrt_device_open(name.c_str(), &options, &handle))
+  if (withoutGil(
+          [&] { return actrt_device_open(name.c_str(), &options, &handle); }))
     throw DeviceError{actrt_last_error(), {}};
   info.struct_size = sizeof info;
   check(actrt_device_query(handle, &info));
@@ -210,10 +247,12 @@ Buffer::Buffer(DeviceRef device, void *address, const actrt_type &type,
       owner(std::move(owner)) {}
 
 Buffer::~Buffer() {
-  if (lent)
-    lent->deleter(lent);
-  else if (!owner)
-    actrt_free(device->handle, address);
+  withoutGil([&] {
+    if (lent)
+      lent->deleter(lent);
+    else if (!owner)
+      actrt_free(device->handle, address);
+  });
 }
 
 const DLTensor &Buffer::lend() {
@@ -222,7 +261,8 @@ const DLTensor &Buffer::lend() {
                       "copy it with read()",
                       {}};
   if (!lent)
-    device->check(actrt_to_dlpack(device->handle, address, &type, &lent));
+    device->call(
+        [&] { return actrt_to_dlpack(device->handle, address, &type, &lent); });
   return lent->dl_tensor;
 }
 
@@ -247,8 +287,23 @@ std::unique_ptr<Buffer> Buffer::zeros(DeviceRef device,
   return std::make_unique<Buffer>(std::move(device), address, type);
 }
 
-std::unique_ptr<Buffer> Buffer::from(DeviceRef device, ConstArray array) {
-  DLManagedTensor *tensor = managed(array);
+std::unique_ptr<Buffer> Buffer::from(DeviceRef device, nb::handle given) {
+  Array own;
+  if (!nb::try_cast(given, own, /*convert=*/false)) {
+    // The runtime writes to what it takes over, so others are copied.
+    ConstArray array;
+    if (!nb::try_cast(given, array))
+      throw DeviceError{notAnArray, {}};
+    actrt_type type = typeOf(array);
+    auto copy =
+        zeros(device, std::vector<int64_t>(type.shape, type.shape + type.rank),
+              nameOf(type.dtype));
+    Stream stream(device);
+    copyToDevice(*copy, stream, array);
+    device->call([&] { return actrt_stream_synchronize(stream.handle); });
+    return copy;
+  }
+  DLManagedTensor *tensor = managed(ConstArray(own));
   actrt_type type{};
   void *address = nullptr;
   device->call([&] {
@@ -272,7 +327,8 @@ void Buffer::checkType(const ConstArray &array) const {
 }
 
 Stream::Stream(DeviceRef device) : device(std::move(device)) {
-  this->device->check(actrt_stream_create(this->device->handle, &handle));
+  this->device->call(
+      [&] { return actrt_stream_create(this->device->handle, &handle); });
 }
 
 void act::python::bindDevice(nb::module_ &module) {
@@ -281,8 +337,9 @@ void act::python::bindDevice(nb::module_ &module) {
       .def_prop_ro("kind", [](const Device &d) { return d.info.kind; })
       .def_prop_ro("target", [](const Device &d) { return d.info.target; })
       .def("about", &about)
-      .def("reset_peak",
-           [](const Device &d) { d.check(actrt_memory_reset_peak(d.handle)); });
+      .def("reset_peak", [](const Device &d) {
+        d.call([&] { return actrt_memory_reset_peak(d.handle); });
+      });
   module.def("open_device", &open, nb::arg("name"), nb::arg("threads"),
              nb::arg("checks"), nb::arg("seed"), nb::arg("max_instructions"),
              nb::arg("strict"), nb::arg("orders_only"),
@@ -336,8 +393,10 @@ void act::python::bindDevice(nb::module_ &module) {
       // done.
       .def(
           "read",
-          [](const Buffer &b, const Stream &s, Array to) {
+          [](const Buffer &b, const Stream &s, nb::handle array) {
+            Array to = writable(array);
             b.checkType(ConstArray(to));
+            checkOnHost(to.device_type());
             void *memory = to.data();
             b.device->call([&] {
               return actrt_copy(s.handle, memory, b.address, b.bytes(),
@@ -347,13 +406,14 @@ void act::python::bindDevice(nb::module_ &module) {
           nb::arg("stream"), nb::arg("array"))
       .def(
           "write",
-          [](const Buffer &b, const Stream &s, ConstArray from) {
-            b.checkType(from);
-            const void *memory = from.data();
-            b.device->call([&] {
-              return actrt_copy(s.handle, b.address, memory, b.bytes(),
-                                ACTRT_HOST_TO_DEVICE);
-            });
+          // Returns what the copy reads, for the caller to keep until it is
+          // done: the array, or a copy of it without gaps.
+          [](const Buffer &b, const Stream &s, nb::handle array) {
+            ConstArray from;
+            if (!nb::try_cast(array, from))
+              throw DeviceError{notAnArray, {}};
+            copyToDevice(b, s, from);
+            return from;
           },
           nb::arg("stream"), nb::arg("array"))
       .def(

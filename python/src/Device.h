@@ -16,6 +16,17 @@ namespace act::python {
 
 using Array = nanobind::ndarray<nanobind::c_contig>;
 using ConstArray = nanobind::ndarray<nanobind::ro, nanobind::c_contig>;
+/// The array as it is in memory. Throws if it has gaps or may not be written:
+/// what is written to a copy would be lost.
+Array writable(nanobind::handle array);
+/// The array, which may be read only. Throws if it has gaps.
+ConstArray readable(nanobind::handle array);
+
+/// Calls the runtime while other Python threads run: it may wait for them.
+template <typename Call> auto withoutGil(Call body) {
+  nanobind::gil_scoped_release release;
+  return body();
+}
 
 /// f32, bf16, ...: what the compiler calls an element type.
 const char *nameOf(actrt_dtype type);
@@ -29,18 +40,15 @@ class Device {
 public:
   Device(const std::string &name, const actrt_device_options &options);
   Device(const Device &) = delete;
-  ~Device() { actrt_device_release(handle); }
+  ~Device() {
+    withoutGil([&] { return actrt_device_release(handle); });
+  }
 
   /// Throws for a failed call, with the findings that the device has by then.
   void check(actrt_status status) const;
   /// Calls the runtime while other Python threads run.
   template <typename Call> void call(Call body) const {
-    actrt_status status;
-    {
-      nanobind::gil_scoped_release release;
-      status = body();
-    }
-    check(status);
+    check(withoutGil(body));
   }
 
   actrt_device handle = nullptr;
@@ -56,7 +64,7 @@ public:
   Handle &operator=(const Handle &) = delete;
   ~Handle() {
     if (value)
-      release(value);
+      withoutGil([&] { return release(value); });
   }
   T *operator&() { return &value; }
   operator T() const { return value; }
@@ -77,8 +85,9 @@ public:
   static std::unique_ptr<Buffer> zeros(DeviceRef device,
                                        const std::vector<int64_t> &shape,
                                        const std::string &dtype);
-  /// A copy of the array, or the array's own memory if the device can use it.
-  static std::unique_ptr<Buffer> from(DeviceRef device, ConstArray array);
+  /// A copy of the array, or the array's own memory if the device can use it
+  /// and it may be written.
+  static std::unique_ptr<Buffer> from(DeviceRef device, nanobind::handle array);
 
   uint64_t bytes() const;
   /// The memory as DLPack describes it. The runtime then counts on writes that

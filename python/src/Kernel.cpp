@@ -58,8 +58,9 @@ std::unique_ptr<Buffer> variableOf(CodeRef code, const std::string &name,
   type.dtype = dtypeOf(dtype);
   void *address = nullptr;
   uint64_t bytes = 0;
-  code->device->check(
-      actrt_module_global(code->handle, name.c_str(), &address, &bytes));
+  code->device->call([&] {
+    return actrt_module_global(code->handle, name.c_str(), &address, &bytes);
+  });
   auto buffer =
       std::make_unique<Buffer>(code->device, address, type, /*owner=*/code);
   uint64_t width = buffer->bytes(); // of one element
@@ -75,7 +76,8 @@ std::unique_ptr<Buffer> variableOf(CodeRef code, const std::string &name,
 nb::dict about(const Kernel &kernel) {
   actrt_function_info info{};
   info.struct_size = sizeof info;
-  kernel.code->device->check(actrt_function_query(kernel.handle, &info));
+  kernel.code->device->call(
+      [&] { return actrt_function_query(kernel.handle, &info); });
   auto three = [](const uint32_t (&given)[3]) {
     return nb::make_tuple(given[0], given[1], given[2]);
   };

@@ -36,7 +36,9 @@ public:
     });
   }
   Step(const Step &) = delete;
-  ~Step() { actrt_step_release(handle); }
+  ~Step() {
+    withoutGil([&] { return actrt_step_release(handle); });
+  }
 
   std::vector<Entity> entities(actrt_entity kind,
                                std::optional<std::string> function) const {
@@ -76,14 +78,16 @@ public:
       return actrt_step_initialise_parameter(handle, name.c_str(), seed);
     });
   }
-  void set(actrt_entity kind, const std::string &name, ConstArray array) {
+  void set(actrt_entity kind, const std::string &name, nb::handle given) {
+    ConstArray array = readable(given);
     actrt_type type = typeOf(array);
     const void *data = array.data();
     call([&] {
       return actrt_step_set(handle, kind, name.c_str(), data, &type);
     });
   }
-  void get(actrt_entity kind, const std::string &name, Array array) {
+  void get(actrt_entity kind, const std::string &name, nb::handle given) {
+    Array array = writable(given);
     actrt_type type = typeOf(ConstArray(array));
     void *data = array.data();
     call([&] {
@@ -92,23 +96,29 @@ public:
   }
   void setScalar(const std::string &name, std::variant<int64_t, double> value) {
     auto *whole = std::get_if<int64_t>(&value);
-    check(whole ? actrt_step_set_i64(handle, name.c_str(), *whole)
-                : actrt_step_set_f64(handle, name.c_str(),
-                                     std::get<double>(value)));
+    call([&] {
+      return whole ? actrt_step_set_i64(handle, name.c_str(), *whole)
+                   : actrt_step_set_f64(handle, name.c_str(),
+                                        std::get<double>(value));
+    });
   }
   /// `array` is kept until the port is bound again.
   void bind(std::optional<std::string> function, actrt_entity kind,
-            const std::string &name, ConstArray array) {
+            const std::string &name, nb::handle given) {
+    ConstArray array =
+        kind == ACTRT_INPUT ? readable(given) : ConstArray(writable(given));
     actrt_type type = typeOf(array);
     void *memory = const_cast<void *>(array.data());
     Held held{nb::cast(array), nullptr};
     // Memory of a GPU belongs to the device once it is known there.
     if (array.device_type() != nb::device::cpu::value) {
-      held.buffer = Buffer::from(device, array);
+      held.buffer = Buffer::from(device, given);
       memory = held.buffer->address;
     }
-    check(actrt_step_bind(handle, function ? function->c_str() : nullptr, kind,
-                          name.c_str(), memory, &type));
+    call([&] {
+      return actrt_step_bind(handle, function ? function->c_str() : nullptr,
+                             kind, name.c_str(), memory, &type);
+    });
     bound[{function.value_or(""), int(kind), name}] = std::move(held);
   }
   /// Lets go of the arrays that are bound; they must be bound again.

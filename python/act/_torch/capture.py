@@ -149,8 +149,8 @@ def _fold(gm, arguments, results, updates):
     """Computes what depends on no argument, and drops what nobody reads."""
     constants, nodes, sizes = {}, [], {}
     for node in gm.graph.nodes:
-        if str(node.target) == "aten.sym_size.int":
-            sizes[node] = int(node.args[0].meta["val"].shape[node.args[1]])
+        if node.op == "call_function" and isinstance(node.meta.get("val"), (int, torch.SymInt)):
+            sizes[node] = int(node.meta["val"])  # and arithmetic on sizes
             continue
         if sizes:
             node.args = map_arg(node.args, lambda n: sizes.get(n, n))

@@ -73,7 +73,8 @@ def _attention(w, n):
 
 
 def _pair(v):
-    return list(v) * 2 if len(v) == 1 else list(v)
+    v = [v] if isinstance(v, int) else list(v)
+    return v * 2 if len(v) == 1 else v
 
 
 @handles("aten.convolution.default", "aten.conv2d.default", "aten.conv1d.default",
@@ -84,6 +85,7 @@ def _convolution(w, n):
     x, weight = w.value(n.args[0]), w.value(n.args[1])
     bias = argument(n, 2, "bias")
     space = weight.rank - 2
+    x = _batch(w, x, space)
     stride = list(argument(n, 3, "stride", [1] * space))
     padding = argument(n, 4, "padding", [0] * space)
     dilation = list(argument(n, 5, "dilation", [1] * space))
@@ -103,13 +105,13 @@ def _convolution(w, n):
     for d, (before, after) in enumerate(padding):
         if before or after:
             x = pad(w, x, 2 + d, before, after)
-    out = result(n)[0][2:]
+    out = result(n)[0][-space:]
     if groups != 1 or stride != list(kernel) or any(d != 1 for d in dilation):
         y = w.body.convolution(x, weight, stride, dilation, out, groups)
-        if bias is None:
-            return y
-        b = w.value(bias)
-        return w.body.binary("add", y, w.body.reshape(b, (1, b.shape[0]) + (1,) * space))
+        if bias is not None:
+            b = w.value(bias)
+            y = w.body.binary("add", y, w.body.reshape(b, (1, b.shape[0]) + (1,) * space))
+        return w.body.reshape(y, result(n)[0])
     # Channels last: a window's elements are then in the order (kernel, channels).
     x = w.body.transpose(x, [0] + list(range(2, x.rank)) + [1])
     for d in range(space):
@@ -124,7 +126,13 @@ def _convolution(w, n):
     flat = w.body.reshape(w.body.transpose(weight, order),
                           (weight.shape[0], math.prod(weight.shape[1:])))
     y = w.body.linear(x, flat, w.value(bias) if bias is not None else None)
-    return w.body.transpose(y, [0, y.rank - 1] + list(range(1, y.rank - 1)))
+    y = w.body.transpose(y, [0, y.rank - 1] + list(range(1, y.rank - 1)))
+    return w.body.reshape(y, result(n)[0])
+
+
+def _batch(w, x, space):
+    """[n, c, spatial..] of an image that may be alone."""
+    return x if x.rank == space + 2 else w.body.reshape(x, (1,) + x.shape)
 
 
 def windows(w, x, kernel, stride, dilation, out):
@@ -148,11 +156,11 @@ def _avg_pool(w, n):
     out = result(n)[0][-2:]
     if str(n.target) == "aten.avg_pool2d.default":
         kernel, stride = _pair(n.args[1]), _pair(argument(n, 2, "stride") or n.args[1])
-        padding = argument(n, 3, "padding", [0])
-        padding = _pair([padding] if isinstance(padding, int) else padding)
-        if any(padding) and not argument(n, 5, "count_include_pad", True):
+        padding = _pair(argument(n, 3, "padding", [0]))
+        divisor = argument(n, 6, "divisor_override")
+        if any(padding) and not divisor and not argument(n, 5, "count_include_pad", True):
             raise Unsupported("aten.avg_pool2d that does not count what it pads")
-        divisor = argument(n, 6, "divisor_override") or kernel[0] * kernel[1]
+        divisor = divisor or kernel[0] * kernel[1]
         for d, p in enumerate(padding):
             if p:
                 x = pad(w, x, x.rank - 2 + d, p, p)
@@ -173,20 +181,25 @@ def _avg_pool(w, n):
 
 @handles("aten.max_pool2d.default")
 def _max_pool(w, n):
-    x = w.value(n.args[0])
+    x = _batch(w, w.value(n.args[0]), 2)
     kernel = _pair(n.args[1])
     stride = _pair(argument(n, 2, "stride") or n.args[1])
-    if any(argument(n, 3, "padding", [0])):
-        x = pad(w, pad(w, x, 2, *[_pair(n.args[3])[0]] * 2, float("-inf")), 3,
-                *[_pair(n.args[3])[1]] * 2, float("-inf"))
-    out = result(n)[0][2:]
+    padding, dilation = (_pair(argument(n, i, name, [default])) for i, name, default in (
+        (3, "padding", 0), (4, "dilation", 1)))
+    for d, p in enumerate(padding):
+        if p:
+            x = pad(w, x, 2 + d, p, p, float("-inf"))
+    out = result(n)[0][-2:]
+    if any((o - 1) * s + (k - 1) * d + 1 > i for o, s, k, d, i in zip(
+            out, stride, kernel, dilation, x.shape[-2:])):
+        raise Unsupported("aten.max_pool2d with windows that reach beyond the image")
     x = w.body.transpose(x, [0, 2, 3, 1])
-    parts = windows(w, x, kernel, stride, [1, 1], out)
+    parts = windows(w, x, kernel, stride, dilation, out)
     best = parts[0]
     for part in parts[1:]:  # of equal ones, the first one has the gradient
         best = w.body.map([best, part], x.dtype, [
             "%p = arith.cmpf uge, %0, %1 : {0}", "%r = arith.select %p, %0, %1 : {0}"])
-    return w.body.transpose(best, [0, 3, 1, 2])
+    return w.body.reshape(w.body.transpose(best, [0, 3, 1, 2]), result(n)[0])
 
 
 # ---- Tables and losses ----------------------------------------------------

@@ -133,6 +133,9 @@ class Writer:
         for node in nodes:
             if node not in needed:
                 continue
+            value = node.meta.get("val")
+            if isinstance(value, torch.Tensor) and value.numel() == 0:
+                raise Unsupported("%s makes a tensor without elements" % node.target)
             pattern = self.found.get(node)
             if pattern:
                 self.values[node] = pattern(self)
@@ -141,7 +144,12 @@ class Writer:
             handler = operators.HANDLERS.get(name)
             if handler is None:
                 raise Unsupported("act has no form of %s" % name)
-            self.values[node] = handler(self, node)
+            try:
+                self.values[node] = handler(self, node)
+            except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
+                # What a handler did not think of leaves the graph to PyTorch.
+                raise Unsupported("act does not read these arguments of %s (%s)" % (
+                    name, error)) from error
             self._check(node)
 
     def _check(self, node):

@@ -77,3 +77,26 @@ func.func @in_place(%x: tensor<8xf32> {act.role = #act.role<in_place, result = 0
   %0 = linalg.sub ins(%x, %y : tensor<8xf32>, tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// What is read from its end on is put in the order in which it is read, also where nothing
+// else says how long a loop is.
+// CHECK-LABEL: func.func @backwards
+// CHECK-SAME: %[[X:.+]]: tensor<3x4xf32>
+// CHECK: %[[T:.+]] = linalg.generic {{.+}} outs(%{{.+}} : tensor<3x4xf32>)
+// CHECK: %[[I:.+]] = linalg.index 0
+// CHECK: %[[J:.+]] = affine.apply
+// CHECK: tensor.extract %[[X]][%[[I]], %[[J]]]
+// CHECK: linalg.generic {{.+}}["reduction", "parallel"]} ins(%[[T]] :
+func.func @backwards(%x: tensor<3x4xf32>) -> tensor<4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, 3 - j)>, affine_map<(i, j) -> (j)>],
+                       iterator_types = ["reduction", "parallel"]}
+      ins(%x : tensor<3x4xf32>) outs(%z : tensor<4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %1 = arith.addf %o, %a : f32
+    linalg.yield %1 : f32
+  } -> tensor<4xf32>
+  return %s : tensor<4xf32>
+}

@@ -101,3 +101,26 @@ func.func @unsafe(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   } -> tensor<4x8xf32>
   return %r : tensor<4x8xf32>
 }
+
+// -----
+
+// One angle for all pairs of a token: no table of act.rope has that.
+// CHECK-LABEL: @one_angle
+// CHECK-NOT: act.rope
+func.func @one_angle(%x: tensor<2x6x3x4x2xf32>, %c: tensor<6x1xf32>, %s: tensor<6x1xf32>) -> tensor<2x6x3x4x2xf32> {
+  %a, %b = act.split %x : tensor<2x6x3x4x2xf32> -> tensor<2x6x3x4x1xf32>, tensor<2x6x3x4x1xf32>
+  %p = act.reshape %a : tensor<2x6x3x4x1xf32> -> tensor<2x6x3x4xf32>
+  %q = act.reshape %b : tensor<2x6x3x4x1xf32> -> tensor<2x6x3x4xf32>
+  %cos = act.reshape %c : tensor<6x1xf32> -> tensor<1x6x1x1xf32>
+  %sin = act.reshape %s : tensor<6x1xf32> -> tensor<1x6x1x1xf32>
+  %pc = act.mul %p, %cos : (tensor<2x6x3x4xf32>, tensor<1x6x1x1xf32>) -> tensor<2x6x3x4xf32>
+  %qs = act.mul %q, %sin : (tensor<2x6x3x4xf32>, tensor<1x6x1x1xf32>) -> tensor<2x6x3x4xf32>
+  %qc = act.mul %q, %cos : (tensor<2x6x3x4xf32>, tensor<1x6x1x1xf32>) -> tensor<2x6x3x4xf32>
+  %ps = act.mul %p, %sin : (tensor<2x6x3x4xf32>, tensor<1x6x1x1xf32>) -> tensor<2x6x3x4xf32>
+  %m = act.sub %pc, %qs : (tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>) -> tensor<2x6x3x4xf32>
+  %n = act.add %qc, %ps : (tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>) -> tensor<2x6x3x4xf32>
+  %u = act.reshape %m : tensor<2x6x3x4xf32> -> tensor<2x6x3x4x1xf32>
+  %v = act.reshape %n : tensor<2x6x3x4xf32> -> tensor<2x6x3x4x1xf32>
+  %r = act.concat %u, %v : (tensor<2x6x3x4x1xf32>, tensor<2x6x3x4x1xf32>) -> tensor<2x6x3x4x2xf32>
+  return %r : tensor<2x6x3x4x2xf32>
+}

@@ -109,7 +109,7 @@ def maps_of_the_caller():
             lambda: act.TensorMap(b, (4, 8), shape=(25, 32)))
     refuses("an unknown swizzle", "0, 32, 64, 128", lambda: act.TensorMap(b, (4, 8), swizzle=3))
     refuses("an unknown type", "tf32", lambda: act.TensorMap(b, (4, 8), dtype="f31"))
-    refuses("a negative size", "negative", lambda: act.TensorMap(b, (4, -8)))
+    refuses("a negative size", "at least 0", lambda: act.TensorMap(b, (4, -8)))
     # Whatever the numbers are: a map, or an exception of act.
     rng, made, refused = random.Random(1), 0, 0
     wild = (0, 3, 512, 1 << 20, 1 << 33, -1)
@@ -244,12 +244,80 @@ def memory():
         refuses(f"{name}: an array of another type", "another type",
                 lambda: z.write(np.zeros((2, 3), np.int32)))
         refuses(f"{name}: a copy of other bytes", "24 bytes cannot take 6", lambda: z.copy(halves))
-        refuses(f"{name}: a byte of 256", "0 to 255", lambda: z.fill(256))
+        refuses(f"{name}: a byte of 256", "at most 255", lambda: z.fill(256))
         refuses(f"{name}: an unknown type", "f7", lambda: device.zeros(3, "f7"))
-        refuses(f"{name}: a negative shape", "negative", lambda: device.zeros((3, -1)))
+        refuses(f"{name}: a negative shape", "at least 0", lambda: device.zeros((3, -1)))
         refuses(f"{name}: more than there is", "", lambda: device.zeros(1 << 46, "i1"))
         refuses(f"{name}: an array of complex numbers", "not a supported type",
                 lambda: device.array(np.zeros(3, np.complex64)))
+
+
+def arrays():
+    """What has gaps, may not be written, or is no array."""
+    for name in ("host", "sim:sm_80"):
+        device = act.Device(name)
+        whole = np.arange(8, dtype=np.float32)
+        b = device.zeros(4)
+        b.write(whole[::2])
+        check(f"{name}: every other element is written", list(b.numpy()) == [0, 2, 4, 6])
+        check(f"{name}: an array with gaps", list(device.array(whole[1::2]).numpy()) == [1, 3, 5, 7])
+        refuses(f"{name}: is not read into", "without gaps", lambda: b.read(whole[::2]))
+        fixed = np.frombuffer(bytes(16), np.float32)
+        copy = device.array(fixed)
+        copy.fill(255)
+        check(f"{name}: what may not be written is copied", (fixed == 0).all())
+        refuses(f"{name}: and not read into", "written", lambda: b.read(fixed))
+        check(f"{name}: a copy by DLPack", not np.shares_memory(
+            np.from_dlpack(b), b.numpy()) and torch.from_dlpack(b).data_ptr() == b.address)
+        one = device.array(np.array(3, np.float32))
+        check(f"{name}: an array of no dimensions", one.numpy() == 3)
+        for what, text, call in (
+                ("a list", "expected an array", lambda: device.array([1.0])),
+                ("a list to read into", "expected an array", lambda: b.read([1.0])),
+                ("a byte that is a word", "an integer", lambda: b.fill("a")),
+                ("a shape that is a float", "expected", lambda: device.zeros(2.5)),
+                ("an artifact that is a number", "file's name", lambda: device.load(123)),
+                ("a negative number of threads", "threads: expected at least 0", lambda: act.Device(name, threads=-1))):
+            refuses(f"{name}: {what}", text, call)
+    sim = act.Device("sim:sm_80")
+    kernel = sim.kernel(KINDS, "empty")
+    kernel[np.int64(1)](block=np.int32(32))
+    for what, text, options in (("a grid of a float", "expected", dict(grid=1.5, block=1)),
+                                ("a block of nothing", "block: expected", dict(grid=1, block=0)),
+                                ("a block without sizes", "one to three", dict(grid=1, block=())),
+                                ("negative shared memory", "shared", dict(grid=1, block=1, shared=-1))):
+        refuses(what, text, lambda o=options: kernel.launch(o.pop("grid"), **o))
+    hopper = act.Device("sim:sm_90a").zeros((8, 8))
+    for what, options in (("a box that is a number", dict(box=4)), ("a float", dict(box=(4.0, 8))),
+                          ("a swizzle that is a list", dict(box=(4, 8), swizzle=[1])),
+                          ("no dimensions", dict(box=(), shape=()))):
+        refuses(what, "tensor map" if "float" not in what else "box",
+                lambda o=options: act.TensorMap(hopper, **o))
+    step = act.Device("host").load(act.Module.parse("""module {
+      func.func @forward(%x: tensor<f32> {act.name = "x"}) -> (tensor<f32> {act.name = "y"}) {
+        %y = act.gelu %x : tensor<f32>
+        return %y : tensor<f32>
+      }
+    }""").emit(mode="infer"))
+    out = step.run("forward", inputs={"x": np.array(0, np.float32)})
+    check("an input of no dimensions", out["y"] == 0)
+    refuses("a list as an input", "expected an array", lambda: step.bind_input("forward", "x", [1.0]))
+
+
+def threads():
+    """Calls wait for others without Python's lock."""
+    import threading
+    import time
+    sim = act.Device("sim:sm_80")
+    for what, call in (("a stream", sim.stream), ("memory", lambda: sim.zeros(4)),
+                       ("a copy", lambda: sim.zeros(4).numpy())):
+        stream = sim.stream()
+        other = threading.Thread(target=lambda: stream.call(lambda: time.sleep(0.2)), daemon=True)
+        other.start()
+        time.sleep(0.05)
+        call()
+        other.join(20)
+        check(f"{what} while a callback runs", not other.is_alive())
 
 
 WAITS = """
@@ -292,6 +360,14 @@ def streams():
     one.synchronize()
     two.synchronize()
     check("kernels of two streams run together", flag.numpy()[0] == 1)
+    flag.fill(0)
+    b, values = sim.zeros(1000), np.arange(2000, dtype=np.float32)
+    code.kernel("waits").launch(1, flag, block=1, stream=one)
+    b.write(values[::2], one)  # a copy without gaps lives until it is read
+    code.kernel("sets").launch(1, flag, block=1, stream=two)
+    two.synchronize()
+    one.synchronize()
+    check("an array with gaps, written later", (b.numpy() == values[::2]).all())
     for name in ("host", "sim:sm_80"):
         device = act.Device(name)
         stream, other, order = device.stream(), device.stream(), []
@@ -343,7 +419,8 @@ def steps():
     check("an output that was bound", step.run("forward") == {} and mine.tolist() == [0, 16, 0, 32])
 
 
-for part in (maps_of_the_compiler, maps_of_the_caller, arguments, memory, streams, steps):
+for part in (maps_of_the_compiler, maps_of_the_caller, arguments, memory, arrays, threads, streams,
+             steps):
     part()
 print(f"{failures} failures")
 sys.exit(failures > 0)

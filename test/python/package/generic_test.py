@@ -32,7 +32,7 @@ class Program:
         self.t, self.float = ("f16", np.float16) if self.exact else ("f32", np.float32)
         self.input([self.size() for _ in range(self.random.choice((1, 2, 2, 3)))])
         steps = [self.pool, self.reversed, self.part, self.pad, self.reshaped, self.turned,
-                 self.joined, self.gathered, self.mapped, self.reduced, self.repeated]
+                 self.diagonal, self.joined, self.gathered, self.mapped, self.reduced, self.repeated]
         if not self.exact:
             steps += [self.window, self.product]
         self.did = []
@@ -162,6 +162,18 @@ class Program:
                             f"%z = arith.constant 0.0 : {self.t}\n  %r = arith.subf %z, %a0 : {self.t}",
                             -np.flip(x, axis))
 
+    def diagonal(self):
+        name, x = self.last
+        if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+            return False
+        k = x.ndim - 2
+        outer = "".join(f"d{i}, " for i in range(k))
+        dims = x.shape[:-1]
+        return self.generic([(name, x, f"{outer}d{k}, d{k}")],
+                            (self.empty(dims), dims, self.identity(k + 1)), "p" * (k + 1),
+                            f"%r = arith.addf %a0, %a0 : {self.t}",
+                            2 * np.diagonal(x, axis1=-2, axis2=-1))
+
     def part(self):
         name, x = self.last
         if x.ndim == 0:
@@ -265,13 +277,17 @@ class Program:
         kept = [i for i in range(x.ndim) if i not in axes]
         dims = tuple(x.shape[i] for i in kept)
         largest = self.exact or self.random.random() < 0.5
+        turned = self.random.choice([None, *kept])  # the only operand, from its end on
+        places = ", ".join(f"{x.shape[i] - 1} - d{i}" if i == turned else f"d{i}"
+                           for i in range(x.ndim))
         return self.generic(
-            [(name, x, self.identity(x.ndim))],
+            [(name, x, places)],
             (self.empty(dims, self.least if largest else "0.0"), dims,
              ", ".join(f"d{i}" for i in kept)),
             "".join("r" if i in axes else "p" for i in range(x.ndim)),
             f"%r = arith.{'maximumf' if largest else 'addf'} %o, %a0 : {self.t}",
-            x.max(tuple(axes)) if largest else x.sum(tuple(axes)))
+            (lambda y: y.max(tuple(axes)) if largest else y.sum(tuple(axes)))(
+                x if turned is None else np.flip(x, turned)))
 
     def repeated(self):
         """One more dimension, anywhere."""

@@ -300,6 +300,42 @@ def generic():
             for k, v in want.items()))
 
 
+def windows():
+    """Convolutions and pools with every argument, or the reason why not."""
+    torch.manual_seed(0)
+    image, line = torch.randn(2, 6, 9, 8), torch.randn(2, 6, 9)
+    for module, x in ((nn.Conv2d(6, 8, 3, stride=2, padding=1, dilation=2, groups=2), image),
+                      (nn.Conv2d(6, 12, 3, padding=(1, 0), groups=6, bias=False), image),
+                      (nn.Conv2d(6, 4, 3, padding=1), image[0]), (nn.Conv2d(6, 4, 2, 2), image[0]),
+                      (nn.Conv1d(6, 4, 3, padding="same"), line), (nn.Conv1d(6, 4, 4, stride=3), line[0]),
+                      (nn.MaxPool2d(2, dilation=2), image), (nn.MaxPool2d(3, 2, 1), image[0]),
+                      (nn.AvgPool2d(3, 2, 1), image), (nn.AvgPool2d(2, 1, divisor_override=3), image),
+                      (nn.AvgPool2d((3, 2)), image)):
+        grads = []
+        made = act.from_torch(module, (x,))
+        for run in (module, made):
+            module.zero_grad()
+            y = run(x)
+            (y * torch.arange(y.numel()).reshape(y.shape) / y.numel()).sum().backward() \
+                if y.requires_grad else None
+            grads.append([y] + [p.grad.clone() for p in module.parameters()])
+        check(f"{module} of {list(x.shape)}", all(
+            torch.allclose(a, b, atol=1e-4) for a, b in zip(*grads)))
+    for module, x in ((nn.MaxPool2d(2, ceil_mode=True), image), (nn.Conv2d(6, 4, 3), image[:0]),
+                      (nn.AvgPool2d(3, 2, 1, count_include_pad=False), image),
+                      (nn.ConvTranspose2d(6, 4, 3), image)):
+        try:
+            act.from_torch(module, (x,))
+            check(f"{module} was not refused", False)
+        except act.Error as error:
+            check(f"{module}: {error}", True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            torch._dynamo.reset()
+            got = torch.compile(module, backend="act", dynamic=False)(x)
+        check(f"{module} stays in eager", torch.equal(got, module(x)))
+
+
 def eager():
     torch._dynamo.reset()
 
@@ -334,7 +370,7 @@ if not sys.argv[2:] or names == ["--all"]:
     train("vit", steps=2, device="sim:sm_80")
     train("convolutions", steps=2, device="sim:sm_80")
     train("t5", steps=3, remat="layer")
-    for part in (layers, autograd, dropout, inference, generic, eager):
+    for part in (layers, autograd, dropout, inference, generic, windows, eager):
         part()
 print(f"{failures} failures")
 sys.exit(failures > 0)
