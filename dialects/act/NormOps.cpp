@@ -69,7 +69,7 @@ Operation *RmsNormOp::withStatistics(OpBuilder &b) {
     return *this;
   auto op = RmsNormOp::create(b, getLoc(), getResult().getType(),
                               statisticType(getInput().getType()), getInput(),
-                              getWeight(), getEpsAttr());
+                              getWeight(), getEpsAttr(), getPlusOneAttr());
   op->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
   return op;
 }
@@ -83,7 +83,8 @@ LogicalResult RmsNormOp::buildGradient(OpBuilder &b, ValueRange dy,
     return success();
   if (needed[0])
     dx[0] = RmsNormGradOp::create(b, getLoc(), getInput().getType(), dy[0],
-                                  getInput(), getWeight(), getRstd());
+                                  getInput(), getWeight(), getRstd(),
+                                  getPlusOneAttr());
   if (needed[1])
     dx[1] = NormWeightGradOp::create(b, getLoc(), getWeight().getType(), dy[0],
                                      getInput(), Value(), getRstd());

@@ -7,7 +7,8 @@ def Act_RmsNormOp : Act_Op<"rms_norm", [Pure, Costed, LowerableToLinalg, Differe
   let summary = "root-mean-square normalisation";
   let description = [{
     rstd = 1 / sqrt(mean(input^2) + eps) in f32, result = weight * (input * rstd)
-    (Zhang and Sennrich 2019). The second result, rstd (f32, the input's shape
+    (Zhang and Sennrich 2019). With `plus_one` it is (1 + weight) * (input * rstd), as
+    in Gemma. The second result, rstd (f32, the input's shape
     without its last dimension), is present if the gradient needs it. If the first
     result has no use, only the others are computed.
 
@@ -16,9 +17,13 @@ def Act_RmsNormOp : Act_Op<"rms_norm", [Pure, Costed, LowerableToLinalg, Differe
     %0 = act.rms_norm %x, %g eps 1.000000e-05 : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
     ```
   }];
-  let arguments = (ins Act_FloatTensor:$input, Act_FloatTensor:$weight, F64Attr:$eps);
+  let arguments = (ins Act_FloatTensor:$input, Act_FloatTensor:$weight, F64Attr:$eps,
+                       UnitAttr:$plus_one);
   let results = (outs Act_FloatTensor:$result, Optional<Act_FloatTensor>:$rstd);
-  let assemblyFormat = "$input `,` $weight `eps` custom<Number>($eps) attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $input `,` $weight (`plus_one` $plus_one^)? `eps` custom<Number>($eps) attr-dict
+    `:` functional-type(operands, results)
+  }];
   let hasVerifier = 1;
 }
 
@@ -26,8 +31,8 @@ def Act_RmsNormGradOp : Act_Op<"rms_norm_grad", [Pure, Costed, LowerableToLinalg
     InKernels<["takesEpilogue", "takesRowSum"]>]> {
   let summary = "gradient of rms_norm with respect to its input";
   let description = [{
-    With n = input * rstd and g = grad * weight:
-    result = rstd * (g - n * mean(g * n)).
+    With n = input * rstd and g = grad * weight, or grad * (1 + weight) with
+    `plus_one`: result = rstd * (g - n * mean(g * n)).
 
     Example:
     ```mlir
@@ -35,9 +40,12 @@ def Act_RmsNormGradOp : Act_Op<"rms_norm_grad", [Pure, Costed, LowerableToLinalg
     ```
   }];
   let arguments = (ins Act_FloatTensor:$grad, Act_FloatTensor:$input, Act_FloatTensor:$weight,
-                       Act_FloatTensor:$rstd);
+                       Act_FloatTensor:$rstd, UnitAttr:$plus_one);
   let results = (outs Act_FloatTensor:$result);
-  let assemblyFormat = "$grad `,` $input `,` $weight `,` $rstd attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $grad `,` $input `,` $weight `,` $rstd (`plus_one` $plus_one^)? attr-dict
+    `:` functional-type(operands, results)
+  }];
   let hasVerifier = 1;
 }
 
@@ -83,7 +91,7 @@ def Act_NormalizeOp : Act_Op<"normalize", [Pure, SameVariadicOperandSize, Costed
   let summary = "applies a norm to its input, given the statistics";
   let description = [{
     result = weight * (input * rstd), and with a mean and a bias
-    weight * ((input - mean) * rstd) + bias. This is, bit by bit, the first result
+    weight * ((input - mean) * rstd) + bias. `plus_one` is as in `act.rms_norm`. This is, bit by bit, the first result
     of `act.rms_norm` and `act.layer_norm`; rstd and mean are their other results.
     `--fuse-prologues` writes it in kernels that read a norm's result.
 
@@ -94,10 +102,10 @@ def Act_NormalizeOp : Act_Op<"normalize", [Pure, SameVariadicOperandSize, Costed
   }];
   let arguments = (ins Act_FloatTensor:$input, Act_FloatTensor:$weight,
                        Optional<Act_FloatTensor>:$mean, Act_FloatTensor:$rstd,
-                       Optional<Act_FloatTensor>:$bias);
+                       Optional<Act_FloatTensor>:$bias, UnitAttr:$plus_one);
   let results = (outs Act_FloatTensor:$result);
   let assemblyFormat = [{
-    $input `,` $weight (`mean` `(` $mean^ `)`)? `rstd` `(` $rstd `)` (`bias` `(` $bias^ `)`)? attr-dict
+    $input `,` $weight (`plus_one` $plus_one^)? (`mean` `(` $mean^ `)`)? `rstd` `(` $rstd `)` (`bias` `(` $bias^ `)`)? attr-dict
     `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;

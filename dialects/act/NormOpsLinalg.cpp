@@ -33,17 +33,19 @@ static Value reciprocalDeviation(LinalgBuilder &l, Rows &r, Value squares,
 }
 
 /// weight * (input - mean) * rstd + bias; mean and bias are null for an RMS
-/// norm.
+/// norm. `plusOne`: 1 + weight.
 static Value normalize(LinalgBuilder &l, Rows &r, Value input, Value weight,
-                       Value mean, Value rstd, Value bias, Type element) {
+                       Value mean, Value rstd, Value bias, bool plusOne,
+                       Type element) {
   SmallVector<LinalgBuilder::Input> in{l.whole(input), l.at(rstd, r.lead),
                                        l.at(weight, {r.last})};
   if (mean)
     in.append({l.at(mean, r.lead), l.at(bias, {r.last})});
-  return l.map(r.shape, in, element, [](Scalars &s, ValueRange x) {
+  return l.map(r.shape, in, element, [plusOne](Scalars &s, ValueRange x) {
     bool centred = x.size() > 3;
     Value value = centred ? s.sub(x[0], x[3]) : x[0];
-    value = s.mul(x[2], s.mul(value, x[1]));
+    Value factor = plusOne ? s.add(x[2], s.f(1)) : x[2];
+    value = s.mul(factor, s.mul(value, x[1]));
     return centred ? s.add(value, x[4]) : value;
   });
 }
@@ -54,7 +56,7 @@ LogicalResult NormalizeOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
   Rows r(in.getInput());
   LinalgBuilder l(b, getLoc(), operands.getTypes());
   results.push_back(normalize(l, r, in.getInput(), in.getWeight(), in.getMean(),
-                              in.getRstd(), in.getBias(),
+                              in.getRstd(), in.getBias(), getPlusOne(),
                               getResult().getType().getElementType()));
   return success();
 }
@@ -69,14 +71,15 @@ LogicalResult RmsNormOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
             [](Scalars &s, ValueRange x) { return s.mul(x[0], x[0]); });
   Value rstd = reciprocalDeviation(l, r, squares, getEps().convertToDouble());
   results.push_back(normalize(l, r, input, weight, Value(), rstd, Value(),
+                              getPlusOne(),
                               getResult().getType().getElementType()));
   if (getRstd())
     results.push_back(l.rounded(rstd, elementOf(getRstd())));
   return success();
 }
 
-/// With g = grad * weight and normal = x * rstd: dx = rstd * (g - normal *
-/// mean(g * normal)).
+/// With g = grad * weight (or 1 + weight) and normal = x * rstd: dx = rstd * (g
+/// - normal * mean(g * normal)).
 LogicalResult RmsNormGradOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
                                            SmallVectorImpl<Value> &results) {
   Value grad = operands[0], input = operands[1], weight = operands[2],
@@ -86,15 +89,18 @@ LogicalResult RmsNormGradOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
   SmallVector<LinalgBuilder::Input> in{l.whole(grad), l.whole(input),
                                        l.at(weight, {r.last}),
                                        l.at(rstd, r.lead)};
-  Value dot = l.sum(r.shape, {r.last}, in, [](Scalars &s, ValueRange x) {
-    return s.mul(s.mul(x[0], x[2]), s.mul(x[1], x[3]));
+  auto scaled = [plusOne = getPlusOne()](Scalars &s, ValueRange x) {
+    return s.mul(x[0], plusOne ? s.add(x[2], s.f(1)) : x[2]);
+  };
+  Value dot = l.sum(r.shape, {r.last}, in, [&](Scalars &s, ValueRange x) {
+    return s.mul(scaled(s, x), s.mul(x[1], x[3]));
   });
   in.push_back(l.at(dot, r.lead));
   results.push_back(l.map(r.shape, in, getResult().getType().getElementType(),
                           [&](Scalars &s, ValueRange x) {
                             Value n = s.mul(x[1], x[3]);
                             Value mean = s.div(x[4], s.f(r.n));
-                            Value g = s.mul(x[0], x[2]);
+                            Value g = scaled(s, x);
                             return s.mul(x[3], s.sub(g, s.mul(n, mean)));
                           }));
   return success();
@@ -118,6 +124,7 @@ LogicalResult LayerNormOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
                         });
   Value rstd = reciprocalDeviation(l, r, squares, getEps().convertToDouble());
   results.push_back(normalize(l, r, input, weight, mean, rstd, bias,
+                              /*plusOne=*/false,
                               getResult().getType().getElementType()));
   if (getMean())
     results.push_back(l.rounded(mean, elementOf(getMean())));

@@ -7,7 +7,8 @@ def Act_ParameterOp : Act_Op<"parameter", [Symbol]> {
   let description = [{
     A tensor that lives as long as the model. `hf_name` is its Hugging Face name.
     A parameter of repeated layers (with `layers`) is `layers` tensors of the
-    given type, and its `hf_name` holds `{l}`, the layer's index. A frozen
+    given type, and its `hf_name` holds `{l}`, the layer's index, or `{2l+1}` where
+    a repeated function has two layers. A frozen
     parameter has no gradient and no optimizer state. `tied` lists further names
     under which files store the same tensor.
 

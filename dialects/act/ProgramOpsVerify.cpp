@@ -2,6 +2,7 @@
 //
 // What ops about the program require: parameters and their users, repeats and
 // their callees, groups, sites and phases.
+#include "dialects/act/LayerName.h"
 #include "dialects/act/ParameterUse.h"
 #include "dialects/act/ShapeCheck.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -11,8 +12,8 @@ using namespace mlir;
 using namespace act;
 
 // Verifies that
-// - the name in files is not empty, and it and each tied name contain `{l}`
-//   exactly if there are layers;
+// - the name in files is not empty, and it and each tied name contain `{l}`, or
+//   a multiple of it plus a number, exactly if there are layers;
 // - layers are positive and init_std is finite and not negative;
 // - only floats are trained;
 // - every dimension has a size or a name.
@@ -26,7 +27,7 @@ LogicalResult ParameterOp::verify() {
   for (StringRef name : names) {
     if (name.empty())
       return emitOpError("has an empty name");
-    if (name.contains("{l}") != getLayers().has_value())
+    if (isLayerName(name) != getLayers().has_value())
       return emitOpError() << "name '" << name << "' "
                            << (getLayers() ? "has no {l} for its layers"
                                            : "has {l} but no layers");

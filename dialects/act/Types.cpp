@@ -61,7 +61,8 @@ RankedTensorType dropFront(RankedTensorType type, unsigned n) {
 RankedTensorType prepend(RankedTensorType type, int64_t size, StringRef name) {
   SmallVector<int64_t> shape{size};
   llvm::append_range(shape, type.getShape());
-  SmallVector<std::string> names{name.str()};
+  SmallVector<std::string> names{name.empty() ? std::to_string(size)
+                                              : name.str()};
   llvm::append_range(names, dimNames(type));
   return namedTensor(shape, type.getElementType(), names, type.getContext());
 }

@@ -27,7 +27,7 @@ RankedTensorType dropBack(RankedTensorType type, unsigned n,
                           mlir::Type element = {});
 RankedTensorType dropFront(RankedTensorType type, unsigned n);
 
-/// `type` with a new first dimension.
+/// `type` with a new first dimension; without a name it is a number.
 RankedTensorType prepend(RankedTensorType type, int64_t size,
                          llvm::StringRef name);
 

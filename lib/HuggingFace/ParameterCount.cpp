@@ -14,7 +14,9 @@ int64_t layer(const ModelConfig &c) {
   int64_t q = c.heads * c.headDim, kv = c.kvHeads * c.headDim;
   bool gated = c.family != Family::Gpt2 && c.family != Family::Bert;
   // A layer norm has a bias, an rms norm has none.
-  int64_t norms = gated ? 2 * c.hidden : 4 * c.hidden;
+  int64_t norms = gated && !c.outputNorms ? 2 * c.hidden : 4 * c.hidden;
+  if (c.qkNorm)
+    norms += 2 * c.headDim;
   return norms + linear(c.hidden, q, c.qkvBias) +
          2 * linear(c.hidden, kv, c.qkvBias) +
          linear(q, c.hidden, c.attentionBias) +

@@ -9,7 +9,7 @@
 
 namespace act::hf {
 
-/// Rope's base and scaling. `c` has its positions already.
+/// Rope's base and scaling. `c` has its positions and the type's base already.
 void readRope(Fields &f, const std::string &file, ModelConfig &c);
 
 /// Reads `quantization_config`; nothing if it is absent or quantises nothing.

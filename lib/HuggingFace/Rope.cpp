@@ -64,7 +64,7 @@ std::string difference(const RopeScaling &x, const RopeScaling &y) {
 }
 
 Rope readRopeObject(Fields &f, const std::string &file, const char *name,
-                    const ModelConfig &c) {
+                    ModelConfig &c) {
   Rope rope;
   const json *value = f.find(name);
   if (!value)
@@ -76,10 +76,30 @@ Rope readRopeObject(Fields &f, const std::string &file, const char *name,
   Fields r(*value, file, std::string(name) + ".");
   if (r.find("rope_theta"))
     rope.theta = r.positive("rope_theta");
-  for (const char *perLayer : {"full_attention", "sliding_attention"})
-    if (r.has(perLayer))
-      r.fail(perLayer, "a rope of its own for each kind of layer is not "
-                       "supported");
+  for (const char *kind : {"full_attention", "sliding_attention"}) {
+    const json *own = r.find(kind);
+    if (!own)
+      continue;
+    if (!c.windowRopeTheta || !own->is_object()) {
+      r.fail(kind, "a rope of its own for each kind of layer is not supported");
+      continue;
+    }
+    // The layers with a window have a base of their own, and no scaling.
+    Fields inner(*own, file, name + std::string(".") + kind + ".");
+    std::optional<double> theta;
+    if (inner.find("rope_theta"))
+      theta = inner.positive("rope_theta");
+    RopeScaling scaling = readScaling(inner, c);
+    if (kind == std::string("full_attention")) {
+      rope.theta = theta;
+      rope.scaling = scaling;
+    } else {
+      c.windowRopeTheta = theta.value_or(*c.windowRopeTheta);
+      if (scaling.kind != RopeScaling::Kind::None)
+        inner.expected("rope_type", "\"default\"");
+    }
+    r.take(inner);
+  }
   if (r.nonNegative("partial_rotary_factor", 1) != 1)
     r.expected("partial_rotary_factor", "1");
   if (r.find("rope_type") || r.find("type"))
@@ -122,7 +142,7 @@ void readRope(Fields &f, const std::string &file, ModelConfig &c) {
         f.fail("rope_scaling", "contradicts rope_parameters: " + what);
     scaling = &*rope.scaling;
   }
-  c.ropeTheta = theta.value_or(10000);
+  c.ropeTheta = theta.value_or(c.ropeTheta);
   if (scaling)
     c.ropeScaling = *scaling;
 }

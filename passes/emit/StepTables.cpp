@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/emit/StepTables.h"
+#include "dialects/act/LayerName.h"
 #include "dialects/act/Types.h"
 #include "llvm/ADT/StringMap.h"
 #include <set>
@@ -26,14 +27,6 @@ artifact::DType dtypeOf(Type element) {
   if (element.isInteger(1))
     return DType::I1;
   return element.isInteger(32) ? DType::I32 : DType::I64;
-}
-
-/// The checkpoint name of layer `l`.
-std::string layerName(StringRef name, ParameterOp op, int64_t l) {
-  std::string out = name.str();
-  if (size_t at = out.find("{l}"); op.getLayers() && at != std::string::npos)
-    out.replace(at, 3, std::to_string(l));
-  return out;
 }
 
 /// The states of a parameter, in the order of the artifact. Each is named after
@@ -73,7 +66,7 @@ void StepTables::addParameters(ModuleOp module, bool trains) {
     auto type = cast<RankedTensorType>(op.getType());
     for (int64_t l = 0, n = op.getLayers().value_or(1); l < n; ++l) {
       artifact::Parameter p;
-      p.name = layerName(op.getHfName(), op, l);
+      p.name = layerName(op.getHfName(), l);
       p.type = tensorOf(type);
       p.frozen = op.getFrozen();
       p.init = op.getInit() == InitKind::Ones    ? artifact::Init::Ones
@@ -82,7 +75,7 @@ void StepTables::addParameters(ModuleOp module, bool trains) {
       p.initStd = op.getInitStd().convertToDouble();
       if (op.getTied())
         for (StringRef name : op.getTied()->getAsValueRange<StringAttr>())
-          p.tied.push_back(layerName(name, op, l));
+          p.tied.push_back(layerName(name, l));
       uint32_t index = step.parameters.size();
       parameterIndex[{op.getSymName().str(), op.getLayers() ? l : -1}] = index;
       step.parameters.push_back(p);

@@ -36,6 +36,8 @@ dimensionLetters(const hf::ModelConfig &c, const ImportOptions &o) {
     letters.push_back({"k", c.kvHeads});
   letters.insert(letters.end(),
                  {{"d", c.headDim}, {"f", c.intermediate}, {"V", c.vocab}});
+  if (c.fusedProjections && c.kvHeads != c.heads)
+    letters.push_back({"q", (c.heads + 2 * c.kvHeads) * c.headDim});
   if (!c.rope)
     letters.push_back({"P", c.maxPositions});
   if (c.tokenTypes)
@@ -58,6 +60,11 @@ std::vector<LayerLinear> layerLinears(const hf::ModelConfig &c) {
             {"attention.output.dense", "a*d", "h"},
             {"intermediate.dense", "h", "f"},
             {"output.dense", "f", "h"}};
+  if (c.fusedProjections)
+    return {{"self_attn.qkv_proj", "h", c.kvHeads == c.heads ? "3*a*d" : "q"},
+            {"self_attn.o_proj", "a*d", "h"},
+            {"mlp.gate_up_proj", "h", "2*f"},
+            {"mlp.down_proj", "f", "h"}};
   llvm::StringRef kv = c.kvHeads == c.heads ? "a*d" : "d*k";
   return {{"self_attn.q_proj", "h", "a*d"}, {"self_attn.k_proj", "h", kv},
           {"self_attn.v_proj", "h", kv},    {"self_attn.o_proj", "a*d", "h"},
@@ -96,6 +103,8 @@ std::vector<std::string> loraTargets(const hf::ModelConfig &c,
     return o.loraTargets;
   if (c.family == hf::Family::Gpt2)
     return {"c_attn"};
+  if (c.fusedProjections)
+    return {"qkv_proj"};
   return {"q", "v"};
 }
 
@@ -242,6 +251,9 @@ Status checkOptions(const hf::ModelConfig &c, const ImportOptions &o,
   if (o.kvCache && o.train)
     return fail("kv-cache", "needs --mode infer: a training step attends to "
                             "whole sequences");
+  if (o.kvCache && c.slidingWindow && c.fullEvery)
+    return fail("kv-cache", "layers with a window and without one alternate, "
+                            "which the cache's stacks do not");
   if (o.kvCache && c.family == hf::Family::Bert)
     return fail("kv-cache", "a bert sees all tokens at once and keeps none for "
                             "later ones");

@@ -30,11 +30,24 @@ Value ModelBuilder::plainLinear(StringRef name, Value x, Value weight,
                           Value(), Value(), FloatAttr(), UnitAttr());
 }
 
-Value ModelBuilder::rmsNorm(StringRef symbol, const Twine &path, Value x) {
-  Value weight = parameter(symbol, path + ".weight", {"h"}, InitKind::Ones);
+Value ModelBuilder::rmsNorm(StringRef symbol, const Twine &path, Value x,
+                            StringRef dim) {
+  Value weight =
+      parameter(symbol, path + ".weight", {dim},
+                config.normPlusOne ? InitKind::Zeros : InitKind::Ones);
   return RmsNormOp::create(b, at("normed"), x.getType(), Type(), x, weight,
-                           number(config.normEps))
+                           number(config.normEps),
+                           config.normPlusOne ? b.getUnitAttr() : UnitAttr())
       .getResult();
+}
+
+Value ModelBuilder::softcap(StringRef name, Value x,
+                            std::optional<double> cap) {
+  if (!cap)
+    return x;
+  x = ScaleOp::create(b, at(name), x, number(1 / *cap));
+  x = TanhOp::create(b, at(name), x);
+  return ScaleOp::create(b, at(name), x, number(*cap));
 }
 
 Value ModelBuilder::layerNorm(StringRef symbol, const Twine &path, Value x) {
@@ -87,7 +100,8 @@ Value ModelBuilder::add(StringRef name, Value x, Value y) {
 Value ModelBuilder::dropout(StringRef name, Value x, double p, int64_t id) {
   if (!options.train || p == 0)
     return x;
-  Value site = SiteOp::create(b, at("site"), b.getI64Type(), id, layerIndex);
+  Value site =
+      SiteOp::create(b, at("site"), b.getI64Type(), firstSite + id, layerIndex);
   return DropoutOp::create(b, at(name), x, number(p),
                            layer ? shared("seed") : seed,
                            layer ? shared("step") : step, site);
@@ -154,9 +168,11 @@ Value ModelBuilder::attention(Value q, Value k, Value v, Visible visible,
   Value scores = MatmulOp::create(b, at("scores"), square, q, k,
                                   /*transpose_lhs=*/false,
                                   /*transpose_rhs=*/true);
-  if (config.scaleAttention)
-    scores = ScaleOp::create(b, at("scaled"), scores,
-                             number(1 / std::sqrt(double(config.headDim))));
+  const double scale =
+      config.attentionScale.value_or(1 / std::sqrt(double(config.headDim)));
+  if (scale != 1)
+    scores = ScaleOp::create(b, at("scaled"), scores, number(scale));
+  scores = softcap("capped", scores, config.attentionSoftcap);
   if (Value mask = visibleMask(visible)) {
     Value never =
         ConstantOp::create(b, at("never"), RankedTensorType::get({}, element),
@@ -199,7 +215,8 @@ void ModelBuilder::endCausal(Value hidden, Value table) {
     return endForward("hidden_states", hidden);
   if (!config.tied)
     table = parameter("lm_head", "lm_head.weight", {"V", "h"});
-  endWithLogits(plainLinear("logits", hidden, table, {}, "V"));
+  endWithLogits(softcap("logits", plainLinear("logits", hidden, table, {}, "V"),
+                        config.logitsSoftcap));
 }
 
 std::string ModelBuilder::prefix(StringRef headed) const {

@@ -21,17 +21,14 @@ Result<OwningOpRef<ModuleOp>> importModel(const hf::ModelConfig &config,
   context->loadDialect<ActDialect, func::FuncDialect>();
   ModelBuilder m(config, options, context);
   switch (config.family) {
-  case hf::Family::Llama:
-  case hf::Family::Mistral:
-  case hf::Family::Qwen2:
-    buildLlama(m);
-    break;
   case hf::Family::Gpt2:
     buildGpt2(m);
     break;
   case hf::Family::Bert:
     buildBert(m);
     break;
+  default:
+    buildDecoder(m);
   }
   std::string message;
   ScopedDiagnosticHandler handler(context, [&](Diagnostic &d) {

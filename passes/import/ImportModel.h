@@ -37,8 +37,10 @@
 // The letters of named dimensions: b batch, s sequence (packed: t tokens), h
 // hidden size, a heads, k key and value heads (if fewer), d head size, p pairs
 // of a head that rope rotates (d / 2), f intermediate size, V vocabulary, P
-// positions and T token types (if learned), r LoRA rank. A letter in `symbolic`
-// has no size.
+// positions and T token types (if learned), r LoRA rank, q the width of query,
+// key and value together (if they are one product of unequal parts). Layers are
+// counted by L, or F without a window and W with one, or C for patterns of both. A letter
+// in `symbolic` has no size.
 #ifndef ACT_PASSES_IMPORT_IMPORTMODEL_H
 #define ACT_PASSES_IMPORT_IMPORTMODEL_H
 #include "mlir/IR/BuiltinOps.h"

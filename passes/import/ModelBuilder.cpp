@@ -10,6 +10,7 @@
 //     }                                     endForward
 #include "passes/import/ModelBuilder.h"
 #include "dialects/act/AttrNames.h"
+#include "dialects/act/LayerName.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -246,8 +247,11 @@ Value ModelBuilder::repeat(StringRef callee, StringRef letter, int64_t from,
 
 // Declared at its first use. A layer's parameter has {l} in its file name, and
 // is one declaration with a number of layers.
-Value ModelBuilder::declare(StringRef symbol, const Twine &hfName,
+Value ModelBuilder::declare(StringRef given, const Twine &hfName,
                             RankedTensorType type, const Declaration &how) {
+  std::string symbol = given.str();
+  if (isLayerName(hfName.str()))
+    symbol += suffix;
   if (declared.insert(symbol).second) {
     // Parameters come first in the module, whichever function declares them.
     OpBuilder top(module->getContext());
@@ -257,8 +261,8 @@ Value ModelBuilder::declare(StringRef symbol, const Twine &hfName,
     top.setInsertionPoint(body, other);
     std::string name = hfName.str();
     IntegerAttr layers;
-    if (StringRef(name).contains("{l}"))
-      layers = b.getI64IntegerAttr(config.layers);
+    if (isLayerName(name))
+      layers = b.getI64IntegerAttr(repetitions ? repetitions : config.layers);
     ArrayAttr tied;
     if (!how.tied.empty()) {
       SmallVector<StringRef> names(how.tied.begin(), how.tied.end());
@@ -273,6 +277,21 @@ Value ModelBuilder::declare(StringRef symbol, const Twine &hfName,
                         how.frozen ? b.getUnitAttr() : UnitAttr(), tied);
   }
   return ParamOp::create(b, at(symbol), type, symbol);
+}
+
+void ModelBuilder::nextLayer(int64_t period, int64_t first, int64_t count,
+                             StringRef name) {
+  std::string index = "{";
+  if (period > 1)
+    index += std::to_string(period);
+  index += "l";
+  if (first)
+    index += "+" + std::to_string(first);
+  layerPath = layerPathOf(config);
+  layerPath.replace(layerPath.find("{l}"), 3, index + "}");
+  repetitions = count;
+  suffix = name.str();
+  firstSite = 8 * first; // more than a layer has
 }
 
 Value ModelBuilder::parameter(StringRef symbol, const Twine &hfName,

@@ -96,8 +96,12 @@ public:
   mlir::Value plainLinear(llvm::StringRef name, mlir::Value x,
                           mlir::Value weight, mlir::Value bias,
                           llvm::StringRef out);
+  /// A norm of x [.., dim].
   mlir::Value rmsNorm(llvm::StringRef symbol, const llvm::Twine &path,
-                      mlir::Value x);
+                      mlir::Value x, llvm::StringRef dim = "h");
+  /// cap * tanh(x / cap), or x without a cap.
+  mlir::Value softcap(llvm::StringRef name, mlir::Value x,
+                      std::optional<double> cap);
   mlir::Value layerNorm(llvm::StringRef symbol, const llvm::Twine &path,
                         mlir::Value x);
   mlir::Value activation(mlir::Value x);
@@ -123,7 +127,13 @@ public:
   void endCausal(mlir::Value hidden, mlir::Value table);
   /// The prefix of the bare model's names in a file of a model with a head.
   std::string prefix(llvm::StringRef headed) const;
-  const std::string layerPath; // layerPathOf(config)
+  /// The prefix of the names of the layer that is built, layerPathOf(config). A
+  /// function with several layers says which one is next: `{period l + first}`
+  /// of `repetitions`. Their parameters end in `suffix`, and dropout's sites
+  /// are apart.
+  std::string layerPath;
+  void nextLayer(int64_t period, int64_t first, int64_t repetitions,
+                 llvm::StringRef suffix);
 
 private:
   mlir::Value visibleMask(Visible visible);
@@ -153,6 +163,8 @@ private:
   llvm::StringMap<std::vector<mlir::Type>> cached; // by layer: its key, value
   mlir::Value seed, step;                          // of @forward
   mlir::Value layerIndex;
+  int64_t repetitions = 0, firstSite = 0;
+  std::string suffix; // of the symbols of a layer's parameters
 };
 
 /// The letters of a model's dimensions and their sizes, in a readable order.
@@ -198,7 +210,7 @@ int64_t sequenceLength(const hf::ModelConfig &config,
                        const ImportOptions &options);
 
 // The families. Each builds @forward and its layers.
-void buildLlama(ModelBuilder &m); // and mistral, qwen2
+void buildDecoder(ModelBuilder &m); // with rms norms, as llama
 void buildGpt2(ModelBuilder &m);
 void buildBert(ModelBuilder &m);
 

@@ -88,10 +88,11 @@ Status checkSkipped(const hf::ModelConfig &c) {
     if (llvm::none_of(*skipped, [&](const std::string &entry) {
           return names(entry, head).all;
         }))
-      return Error{"leaves out " + head.str() +
-                       ", which would then be quantised to 4 bits, but only the layers' "
-                       "weights can be; add it to the list, or set the list to null",
-                   skipField};
+      return Error{
+          "leaves out " + head.str() +
+              ", which would then be quantised to 4 bits, but only the layers' "
+              "weights can be; add it to the list, or set the list to null",
+          skipField};
   for (const LayerLinear &l : layerLinears(c)) {
     bool whole;
     auto layers = layersNamed(*skipped, layerPathOf(c) + l.path.str(), whole);

@@ -6,6 +6,7 @@
 #include "passes/kernels/Flatten.h"
 #include "dialects/act/AttrNames.h"
 #include "dialects/act/Flops.h"
+#include "dialects/act/LayerName.h"
 #include "dialects/act/Types.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
@@ -186,9 +187,7 @@ FailureOr<unsigned> Flattener::parameter(Operation *at, StringRef name,
     FlatParameter p;
     p.op = op;
     p.layer = layered ? layer : -1;
-    p.name = op.getHfName().str();
-    if (size_t at = p.name.find("{l}"); layered && at != std::string::npos)
-      p.name.replace(at, 3, std::to_string(layer));
+    p.name = layered ? layerName(op.getHfName(), layer) : op.getHfName().str();
     program.parameters.push_back(p);
   }
   return it->second;

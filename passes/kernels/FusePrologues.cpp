@@ -117,10 +117,13 @@ template <typename Norm, typename Grad> void split(Norm norm) {
   Value bias;
   if constexpr (std::is_same_v<Norm, LayerNormOp>)
     bias = norm.getBias();
+  UnitAttr plusOne;
+  if constexpr (std::is_same_v<Norm, RmsNormOp>)
+    plusOne = norm.getPlusOneAttr();
   b.setInsertionPointAfter(norm);
-  auto result =
-      NormalizeOp::create(b, norm.getLoc(), norm.getResult().getType(),
-                          norm.getInput(), norm.getWeight(), mean, rstd, bias);
+  auto result = NormalizeOp::create(
+      b, norm.getLoc(), norm.getResult().getType(), norm.getInput(),
+      norm.getWeight(), mean, rstd, bias, plusOne);
   result->setDiscardableAttrs(norm->getDiscardableAttrDictionary());
   norm.getResult().replaceAllUsesWith(result);
   eraseDead(norm);

@@ -4,6 +4,7 @@
 // For memory and kernels, Flatten writes repeats out on a list of launches
 // instead; tests compare the two.
 #include "dialects/act/AttrNames.h"
+#include "dialects/act/LayerName.h"
 #include "dialects/act/Types.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/module/Passes.h"
@@ -44,10 +45,7 @@ struct InlineRepeats : act::impl::InlineRepeatsPassBase<InlineRepeats> {
         auto one = cast<ParameterOp>(b.clone(*p));
         one.setSymName((p.getSymName() + "." + Twine(l)).str());
         one.removeLayersAttr();
-        std::string name = p.getHfName().str();
-        if (size_t at = name.find("{l}"); at != std::string::npos)
-          name.replace(at, 3, std::to_string(l));
-        one.setHfName(name);
+        one.setHfName(layerName(p.getHfName(), l));
       }
       layered.insert(p.getSymName());
     }

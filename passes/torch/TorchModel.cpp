@@ -329,7 +329,8 @@ FailureOr<eager::Model> torchModel(ModuleOp module) {
            << std::string(hf::name(model->config.family))
            << " of Hugging Face that its parameters belong to: expected "
            << (i < want.size() ? want[i].second->getName().getStringRef()
-                               : StringRef("nothing more"));
+                               : StringRef("nothing more"))
+           << "; act.torch_memory, in Python, runs any module";
   }
   return model;
 }

@@ -144,7 +144,7 @@ TEST(HuggingFaceConfig, DefaultsAreThoseOfEachType) {
   EXPECT_EQ(g.maxPositions, 1024);
   EXPECT_TRUE(g.tied);
   EXPECT_FALSE(g.rope);
-  EXPECT_TRUE(g.scaleAttention);
+  EXPECT_FALSE(g.attentionScale);
   EXPECT_EQ(g.activation, Activation::GeluTanh);
   EXPECT_EQ(g.normEps, 1e-5);
   EXPECT_EQ(g.embeddingDropout, 0.1);
@@ -180,8 +180,8 @@ TEST(HuggingFaceConfig, Variants) {
             std::nullopt);
   EXPECT_EQ(good(with(gpt2(), {{"n_inner", nullptr}})).intermediate, 192);
   EXPECT_EQ(good(with(gpt2(), {{"n_inner", 100}})).intermediate, 100);
-  EXPECT_FALSE(
-      good(with(gpt2(), {{"scale_attn_weights", false}})).scaleAttention);
+  EXPECT_EQ(good(with(gpt2(), {{"scale_attn_weights", false}})).attentionScale,
+            1);
   EXPECT_EQ(good(with(bert(), {{"architectures", {"BertForMaskedLM"}}})).head,
             Head::MaskedLM);
   EXPECT_EQ(good(with(gpt2(), {{"architectures", {"GPT2Model"}}})).head,
@@ -319,6 +319,98 @@ TEST(HuggingFaceConfig, QwenWindows) {
             "3");
 }
 
+// Of released models: the parameters that their publishers count.
+TEST(HuggingFaceConfig, TypesLikeLlama) {
+  json shape = {{"num_hidden_layers", 26},
+                {"num_attention_heads", 8},
+                {"num_key_value_heads", 4}};
+  ModelConfig q = good(with(of("qwen3"), {{"vocab_size", 151936},
+                                          {"hidden_size", 1024},
+                                          {"intermediate_size", 3072},
+                                          {"num_hidden_layers", 28},
+                                          {"num_attention_heads", 16},
+                                          {"num_key_value_heads", 8},
+                                          {"tie_word_embeddings", true}}));
+  EXPECT_TRUE(q.qkNorm && !q.qkvBias && !q.slidingWindow);
+  EXPECT_EQ(q.headDim, 128);
+  EXPECT_EQ(parameterCount(q), 596049920);
+
+  ModelConfig g =
+      good(with(with(of("gemma2"), shape), {{"vocab_size", 256000},
+                                            {"hidden_size", 2304},
+                                            {"intermediate_size", 9216}}));
+  EXPECT_TRUE(g.tied && g.normPlusOne && g.outputNorms && !g.qkNorm);
+  EXPECT_EQ(g.embeddingScale, 48);
+  EXPECT_EQ(g.attentionScale, 1 / 16.0);
+  EXPECT_EQ(g.attentionSoftcap, 50);
+  EXPECT_EQ(g.logitsSoftcap, 30);
+  EXPECT_EQ(g.activation, Activation::GeluTanh);
+  EXPECT_EQ(g.padToken, 0);
+  EXPECT_TRUE(g.slides(0) && !g.slides(1) && g.slides(24) && !g.slides(25));
+  EXPECT_EQ(parameterCount(g), 2614341888);
+
+  json three =
+      with(with(of("gemma3_text"), shape), {{"vocab_size", 262144},
+                                            {"hidden_size", 1152},
+                                            {"intermediate_size", 6912},
+                                            {"num_attention_heads", 4},
+                                            {"num_key_value_heads", 1},
+                                            {"sliding_window", 512}});
+  ModelConfig t = good(three);
+  EXPECT_TRUE(t.qkNorm && t.normPlusOne && t.outputNorms);
+  EXPECT_EQ(t.fullEvery, 6);
+  EXPECT_EQ(t.ropeTheta, 1e6);
+  EXPECT_EQ(t.windowRopeTheta, 10000);
+  EXPECT_FALSE(t.attentionSoftcap || t.logitsSoftcap);
+  EXPECT_EQ(parameterCount(t), 999885952);
+  t = good(with(
+      three,
+      {{"rope_parameters",
+        {{"sliding_attention", {{"rope_theta", 5e3}}},
+         {"full_attention",
+          {{"rope_type", "linear"}, {"factor", 8}, {"rope_theta", 2e6}}}}}}));
+  EXPECT_EQ(t.ropeTheta, 2e6);
+  EXPECT_EQ(t.windowRopeTheta, 5e3);
+  EXPECT_EQ(t.ropeScaling.factor, 8);
+
+  ModelConfig p = good(with(of("phi3"), {{"vocab_size", 32064},
+                                         {"hidden_size", 3072},
+                                         {"intermediate_size", 8192},
+                                         {"num_hidden_layers", 32},
+                                         {"num_attention_heads", 32}}));
+  EXPECT_TRUE(p.fusedProjections && !p.tied);
+  EXPECT_EQ(p.padToken, 32000);
+  EXPECT_EQ(p.normEps, 1e-5);
+  EXPECT_EQ(parameterCount(p), 3821079552);
+}
+
+TEST(HuggingFaceConfig, LayersThatAlternate) {
+  json g = with(of("gemma2"), {{"num_hidden_layers", 4}, {"head_dim", 8}});
+  auto types = [](std::initializer_list<int> full) {
+    json list = json::array();
+    for (int is : full)
+      list.push_back(is ? "full_attention" : "sliding_attention");
+    return json{{"layer_types", list}};
+  };
+  EXPECT_EQ(good(with(g, types({0, 0, 1, 0}))).fullEvery, 3);
+  EXPECT_EQ(good(with(g, types({0, 0, 0, 0}))).fullEvery, 0);
+  EXPECT_FALSE(good(with(g, types({1, 1, 1, 1}))).slidingWindow);
+  EXPECT_EQ(bad(with(g, types({0, 1, 1, 0}))),
+            "c.json: layer_types: expected full_attention in the last of every "
+            "2 layers and sliding_attention in others, found "
+            "\"full_attention\" in layer 2");
+  EXPECT_EQ(bad(with(g, types({0, 1}))),
+            "c.json: layer_types: expected num_hidden_layers 4 entries, found "
+            "2");
+  EXPECT_EQ(bad(with(with(of("gemma3_text"), {{"num_hidden_layers", 99}}),
+                     {{"sliding_window_pattern", 70}})),
+            "c.json: sliding_window_pattern: expected at most 64, found 70");
+  EXPECT_EQ(bad(with(g, {{"rope_parameters",
+                          {{"full_attention", {{"rope_theta", 1e4}}}}}})),
+            "c.json: rope_parameters.full_attention: a rope of its own for "
+            "each kind of layer is not supported");
+}
+
 TEST(HuggingFaceConfig, ErrorsNameFileAndField) {
   struct Case {
     json config;
@@ -335,7 +427,8 @@ TEST(HuggingFaceConfig, ErrorsNameFileAndField) {
       {without(llama(), "model_type"),
        "model_type: expected the model's type, the field is missing"},
       {of("t5"), "model_type: expected one of \"llama\", \"mistral\", "
-                 "\"qwen2\", \"gpt2\", \"bert\", found \"t5\""},
+                 "\"qwen2\", \"qwen3\", \"gemma2\", \"gemma3_text\", \"phi3\", "
+                 "\"gpt2\", \"bert\", found \"t5\""},
       {without(llama(), "hidden_size"),
        "hidden_size: " + size + "the field is missing"},
       {without(gpt2(), "n_layer"), "n_layer: " + size + "the field is missing"},

@@ -152,6 +152,22 @@ def config(kind, **changes):
         "qwen2": (transformers.Qwen2Config, llama | dict(use_sliding_window=False)),
         "qwen2-window": (transformers.Qwen2Config, llama | dict(
             use_sliding_window=True, sliding_window=5, max_window_layers=1)),
+        "qwen3": (transformers.Qwen3Config, llama | dict(head_dim=10, attention_bias=True)),
+        "qwen3-window": (transformers.Qwen3Config, llama | dict(
+            head_dim=10, use_sliding_window=True, sliding_window=5, max_window_layers=1)),
+        # A full layer between two with a window; scores that the caps bend.
+        "gemma2": (transformers.Gemma2Config, llama | dict(
+            head_dim=10, hidden_activation="gelu_pytorch_tanh", query_pre_attn_scalar=7,
+            sliding_window=5, attn_logit_softcapping=1.5, final_logit_softcapping=2.0,
+            tie_word_embeddings=True, pad_token_id=3)),
+        "gemma3": (transformers.Gemma3TextConfig, llama | dict(
+            head_dim=10, hidden_activation="gelu_pytorch_tanh", query_pre_attn_scalar=7,
+            sliding_window=5, tie_word_embeddings=True, pad_token_id=3,
+            layer_types=["sliding_attention", "full_attention", "sliding_attention"],
+            rope_parameters={"full_attention": linear, "sliding_attention": rope})),
+        "phi3": (transformers.Phi3Config, llama | dict(pad_token_id=3)),
+        "phi3-window": (transformers.Phi3Config, llama | dict(
+            pad_token_id=3, num_key_value_heads=4, sliding_window=6)),
         "gpt2": (transformers.GPT2Config, gpt2),
         "bert": (transformers.BertConfig, bert),
     }
@@ -171,7 +187,7 @@ def build_model(cfg, seed):
         for name, p in model.named_parameters():
             norm = any(w in name.lower() for w in ("norm", "ln_")) and name.endswith("weight")
             p.normal_(0, 0.3 if p.dim() == 1 else 0.15)
-            if norm:
+            if norm and not cfg.model_type.startswith("gemma"):  # which adds 1 itself
                 p.add_(1)
     cfg.architectures = [type(model).__name__]
     return model.eval()

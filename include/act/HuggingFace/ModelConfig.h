@@ -8,9 +8,10 @@
 //   config->layers;        // 28
 //   config->headDim;       // 128, stated or hidden / heads
 //
-// The five model types differ mostly in spelling, so one struct holds them all:
-// `n_embd` and `hidden_size` are both `hidden`. Features that a type lacks are
-// off (a llama has no dropout on its embedding, a gpt2 no rope).
+// Model types differ in spelling and in the parts that they are made of, so one
+// struct holds them all: `n_embd` and `hidden_size` are both `hidden`. Features
+// that a type lacks are off (a llama has no dropout on its embedding, a gpt2 no
+// rope). Each type is a file in lib/HuggingFace/types.
 //
 // Required fields: the model type and the dimensions of the weights (hidden
 // size, layers, heads, vocabulary, and intermediate size unless the type has a
@@ -36,7 +37,17 @@
 
 namespace act::hf {
 
-enum class Family : uint8_t { Llama, Mistral, Qwen2, Gpt2, Bert };
+enum class Family : uint8_t {
+  Llama,
+  Mistral,
+  Qwen2,
+  Qwen3,
+  Gemma2,
+  Gemma3,
+  Phi3,
+  Gpt2,
+  Bert
+};
 
 /// The part after the last layer, from `architectures`.
 enum class Head : uint8_t {
@@ -101,12 +112,30 @@ struct ModelConfig {
   RopeScaling ropeScaling;
 
   /// Layers from `firstWindowLayer` on attend to the last `slidingWindow` keys,
-  /// including the query's own.
+  /// including the query's own; of every `fullEvery` layers the last attends to
+  /// all (0: none does).
   std::optional<int64_t> slidingWindow;
   int64_t firstWindowLayer = 0;
+  int64_t fullEvery = 0;
+  bool slides(int64_t layer) const {
+    return slidingWindow && layer >= firstWindowLayer &&
+           !(fullEvery && (layer + 1) % fullEvery == 0);
+  }
+  /// Rope's base in layers with a window, if it is another one; unscaled.
+  std::optional<double> windowRopeTheta;
 
-  /// Whether scores are divided by sqrt(headDim); gpt2 may turn it off.
-  bool scaleAttention = true;
+  /// Scores are multiplied by it; null: they are divided by sqrt(headDim).
+  std::optional<double> attentionScale;
+  /// x becomes cap * tanh(x / cap): of scores and of logits.
+  std::optional<double> attentionSoftcap, logitsSoftcap;
+
+  // Parts of decoders with rms norms (all but gpt2 and bert).
+  bool qkNorm = false;      // each head of queries and keys has a norm
+  bool normPlusOne = false; // norms multiply by 1 + weight
+  bool outputNorms = false; // what attention and mlp give has a norm, too
+  /// One linear op for query, key and value, and one for gate and up.
+  bool fusedProjections = false;
+  double embeddingScale = 1; // embeddings are multiplied by it
 
   double embeddingDropout = 0;
   double attentionDropout = 0; // on the probabilities
