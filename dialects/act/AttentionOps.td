@@ -94,7 +94,9 @@ def Act_RopeTableOp : Act_Op<"rope_table", [Pure, AgreeingTypes<["Cos", "Sin"]>,
     p * f_i, f_i = theta^(-2i/d) (Su et al. 2021). `llama3 [factor, low, high, original]`
     rescales f_i as Llama 3.1 does, by the wavelength w = 2 pi / f_i: f_i / factor
     where w > original / low, unchanged where w < original / high, and a linear
-    blend in between. `linear(factor)` divides every f_i. Angles are f32.
+    blend in between. `linear(factor)` divides every f_i. `frequencies [...]` lists
+    them instead. Angles are f32. `scaled(factor)` multiplies cosines and sines, as
+    YaRN and LongRoPE do.
 
     Example:
     ```mlir
@@ -102,11 +104,13 @@ def Act_RopeTableOp : Act_Op<"rope_table", [Pure, AgreeingTypes<["Cos", "Sin"]>,
     ```
   }];
   let arguments = (ins RankedTensorOf<[I32]>:$positions, F64Attr:$theta,
-    OptionalAttr<DenseF64ArrayAttr>:$llama3, OptionalAttr<F64Attr>:$linear);
+    OptionalAttr<DenseF64ArrayAttr>:$llama3, OptionalAttr<F64Attr>:$linear,
+    OptionalAttr<DenseF64ArrayAttr>:$frequencies, OptionalAttr<F64Attr>:$scaled);
   let results = (outs RankedTensorOf<[F32, F64]>:$cos, RankedTensorOf<[F32, F64]>:$sin);
   let assemblyFormat = [{
     $positions `theta` custom<Number>($theta) (`llama3` custom<Numbers>($llama3)^)?
-    (`linear` `(` custom<Number>($linear)^ `)`)?
+    (`linear` `(` custom<Number>($linear)^ `)`)? (`frequencies` custom<Numbers>($frequencies)^)?
+    (`scaled` `(` custom<Number>($scaled)^ `)`)?
     attr-dict `:` type($positions) `->` type($cos)
   }];
   let hasVerifier = 1;

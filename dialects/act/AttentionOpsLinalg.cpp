@@ -156,6 +156,11 @@ LogicalResult SoftmaxGradOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
 // with.
 static SmallVector<float> inverseFrequencies(RopeTableOp op, int64_t pairs) {
   SmallVector<float> out;
+  if (auto given = op.getFrequencies()) {
+    for (double f : *given)
+      out.push_back(float(f));
+    return out;
+  }
   float theta = op.getTheta().convertToDouble();
   float dim = 2 * pairs;
   for (int64_t i = 0; i < pairs; ++i) {
@@ -197,17 +202,23 @@ LogicalResult RopeTableOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
   SmallVector<int64_t> lead = llvm::to_vector(llvm::seq<int64_t>(0, pair));
   llvm::append_range(
       results,
-      l.mapAll(type.getShape(),
-               {l.at(positions, lead), l.at(frequencies, {pair})},
-               {element, element}, [&](Scalars &s, ValueRange x) {
-                 Value position =
-                     arith::SIToFPOp::create(s.b, s.loc, s.compute, x[0]);
-                 Value angle = convertFloat(s.b, s.loc, s.mul(position, x[1]),
-                                            s.b.getF64Type());
-                 Value cos = math::CosOp::create(s.b, s.loc, angle);
-                 Value sin = math::SinOp::create(s.b, s.loc, angle);
-                 return SmallVector<Value>{cos, sin};
-               }));
+      l.mapAll(
+          type.getShape(), {l.at(positions, lead), l.at(frequencies, {pair})},
+          {element, element}, [&](Scalars &s, ValueRange x) {
+            Value position =
+                arith::SIToFPOp::create(s.b, s.loc, s.compute, x[0]);
+            Value angle = convertFloat(s.b, s.loc, s.mul(position, x[1]),
+                                       s.b.getF64Type());
+            Value cos = math::CosOp::create(s.b, s.loc, angle);
+            Value sin = math::SinOp::create(s.b, s.loc, angle);
+            if (auto scaled = getScaled()) {
+              Value factor = arith::ConstantOp::create(
+                  s.b, s.loc, s.b.getF64FloatAttr(scaled->convertToDouble()));
+              cos = arith::MulFOp::create(s.b, s.loc, cos, factor);
+              sin = arith::MulFOp::create(s.b, s.loc, sin, factor);
+            }
+            return SmallVector<Value>{cos, sin};
+          }));
   return success();
 }
 

@@ -100,10 +100,23 @@ LogicalResult RopeTableOp::verify() {
   if (getLinear() &&
       failed(verifyPositive(*this, "linear", getLinear()->convertToDouble())))
     return failure();
+  if (getScaled() &&
+      failed(verifyPositive(*this, "scaled", getScaled()->convertToDouble())))
+    return failure();
+  if (bool(getLlama3()) + bool(getLinear()) + bool(getFrequencies()) > 1)
+    return emitOpError(
+        "has several of llama3, linear and frequencies, expected one of them");
+  if (auto frequencies = getFrequencies()) {
+    const int64_t pairs = cos.getDimSize(1);
+    if (!ShapedType::isDynamic(pairs) && int64_t(frequencies->size()) != pairs)
+      return emitOpError() << "has " << frequencies->size()
+                           << " frequencies for " << pairs << " pairs";
+    for (double frequency : *frequencies)
+      if (failed(verifyPositive(*this, "a frequency", frequency)))
+        return failure();
+  }
   if (!getLlama3())
     return success();
-  if (getLinear())
-    return emitOpError("has both llama3 and linear, expected one of them");
   ArrayRef<double> llama3 = *getLlama3();
   if (llama3.size() != 4)
     return emitOpError() << "llama3 has " << llama3.size()

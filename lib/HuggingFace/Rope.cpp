@@ -4,6 +4,8 @@
 // rope_parameters.
 #include "lib/HuggingFace/Fields.h"
 #include "lib/HuggingFace/Parts.h"
+#include <algorithm>
+#include <cmath>
 #include <tuple>
 
 using nlohmann::json;
@@ -17,7 +19,31 @@ struct Rope {
   std::optional<RopeScaling> scaling;
 };
 
-const std::vector<std::string> ropeKinds = {"default", "linear", "llama3"};
+const std::vector<std::string> ropeKinds = {"default", "linear", "llama3",
+                                            "dynamic", "yarn",   "longrope"};
+
+/// A list of one factor above 0 for each pair of a head.
+std::vector<double> readFactors(Fields &r, const char *name,
+                                const ModelConfig &c) {
+  std::vector<double> out;
+  const json *list = r.find(name);
+  if (list && list->is_array())
+    for (const json &one : *list)
+      if (one.is_number() && one.get<double>() > 0 &&
+          std::isfinite(one.get<double>()))
+        out.push_back(one.get<double>());
+  if (!list || out.size() != list->size() ||
+      int64_t(out.size()) != c.headDim / 2)
+    r.fail(name, "expected " + std::to_string(c.headDim / 2) +
+                     " numbers above 0, one for each pair of a head");
+  return out;
+}
+
+/// YaRN's factor of the scores' temperature (Peng et al. 2023), as a factor of
+/// cosines and sines.
+double yarnScale(double factor, double mscale) {
+  return factor <= 1 ? 1 : 0.1 * mscale * std::log(factor) + 1;
+}
 
 RopeScaling readScaling(Fields &r, const ModelConfig &c) {
   size_t kind = r.word("rope_type", ropeKinds, r.word("type", ropeKinds, 0));
@@ -26,17 +52,48 @@ RopeScaling readScaling(Fields &r, const ModelConfig &c) {
                        " and \"" + ropeKinds[kind] + "\"");
   RopeScaling s;
   s.kind = static_cast<RopeScaling::Kind>(kind);
-  if (s.kind != RopeScaling::Kind::None) {
+  using Kind = RopeScaling::Kind;
+  const bool extends = s.kind == Kind::Yarn || s.kind == Kind::LongRope;
+  if (extends)
+    s.originalMaxPositions =
+        r.dimension("original_max_position_embeddings", c.originalMaxPositions);
+  // null, or with LongRoPE absent: what the positions say.
+  if (extends && !r.find("factor") &&
+      (r.has("factor") || s.kind == Kind::LongRope)) {
+    s.factor = double(c.maxPositions) / double(s.originalMaxPositions);
+  } else if (s.kind != Kind::None) {
     s.factor = r.positive("factor");
     if (s.factor < 1)
       r.expected("factor", "a number of at least 1");
   }
+  if (s.kind == Kind::Yarn) {
+    s.betaFast = r.positive("beta_fast", 32);
+    s.betaSlow = r.positive("beta_slow", 1);
+    s.truncate = r.flag("truncate", true);
+    s.attentionFactor = yarnScale(s.factor, 1);
+    if (r.find("mscale") && r.find("mscale_all_dim") &&
+        r.nonNegative("mscale", 0) > 0 &&
+        r.nonNegative("mscale_all_dim", 0) > 0)
+      s.attentionFactor = yarnScale(s.factor, r.positive("mscale")) /
+                          yarnScale(s.factor, r.positive("mscale_all_dim"));
+  }
+  if (s.kind == Kind::LongRope) {
+    s.shortFactors = readFactors(r, "short_factor", c);
+    s.longFactors = readFactors(r, "long_factor", c);
+    if (s.factor > 1 && s.originalMaxPositions > 1)
+      s.attentionFactor = std::sqrt(
+          1 + std::log(s.factor) / std::log(double(s.originalMaxPositions)));
+  }
+  if (extends)
+    s.attentionFactor = r.positive("attention_factor", s.attentionFactor);
+  if (s.kind == Kind::Dynamic && c.headDim <= 2)
+    r.fail("rope_type", "dynamic needs heads of more than 2");
   if (s.kind == RopeScaling::Kind::Llama3) {
     s.lowFreqFactor = r.positive("low_freq_factor");
     s.highFreqFactor = r.positive("high_freq_factor");
     // HF falls back to the model's own length too.
     s.originalMaxPositions =
-        r.dimension("original_max_position_embeddings", c.maxPositions);
+        r.dimension("original_max_position_embeddings", c.originalMaxPositions);
     const json *low = r.find("low_freq_factor"),
                *high = r.find("high_freq_factor");
     if (low && high && s.lowFreqFactor >= s.highFreqFactor)
@@ -56,11 +113,17 @@ std::string difference(const RopeScaling &x, const RopeScaling &y) {
       {"low_freq_factor", x.lowFreqFactor, y.lowFreqFactor},
       {"high_freq_factor", x.highFreqFactor, y.highFreqFactor},
       {"original_max_position_embeddings", x.originalMaxPositions,
-       y.originalMaxPositions}};
+       y.originalMaxPositions},
+      {"beta_fast", x.betaFast, y.betaFast},
+      {"beta_slow", x.betaSlow, y.betaSlow},
+      {"truncate", x.truncate, y.truncate},
+      {"attention_factor", x.attentionFactor, y.attentionFactor}};
   for (auto [name, mine, other] : fields)
     if (mine != other)
       return std::string(name) + " " + show(mine) + " and " + show(other);
-  return "";
+  if (x.shortFactors != y.shortFactors)
+    return "short_factor";
+  return x.longFactors != y.longFactors ? "long_factor" : "";
 }
 
 Rope readRopeObject(Fields &f, const std::string &file, const char *name,
@@ -115,6 +178,8 @@ Rope readRopeObject(Fields &f, const std::string &file, const char *name,
 // All of them have to agree.
 void readRope(Fields &f, const std::string &file, ModelConfig &c) {
   c.rope = true;
+  c.originalMaxPositions =
+      f.dimension("original_max_position_embeddings", c.maxPositions);
   if (f.nonNegative("partial_rotary_factor", 1) != 1)
     f.expected("partial_rotary_factor", "1");
   std::optional<double> theta;
@@ -145,6 +210,54 @@ void readRope(Fields &f, const std::string &file, ModelConfig &c) {
   c.ropeTheta = theta.value_or(c.ropeTheta);
   if (scaling)
     c.ropeScaling = *scaling;
+}
+
+RopeFrequencies ropeFrequencies(double theta, const RopeScaling &s,
+                                int64_t headDim, int64_t maxPositions,
+                                int64_t sequence) {
+  using Kind = RopeScaling::Kind;
+  RopeFrequencies out;
+  out.theta = theta;
+  const double d = double(headDim);
+  // The base grows so that a longer sequence turns the last pair as far as the
+  // longest known one did.
+  if (s.kind == Kind::Dynamic) {
+    const double longest = double(std::max(sequence, maxPositions));
+    out.theta *=
+        std::pow(s.factor * longest / double(maxPositions) - (s.factor - 1),
+                 d / (d - 2));
+  }
+  if (s.kind != Kind::Yarn && s.kind != Kind::LongRope)
+    return out;
+  out.scale = s.attentionFactor;
+  // The pair that turns `turns` times in the original length.
+  auto pairOf = [&](double turns) {
+    const double pi = 3.14159265358979323846;
+    return d * std::log(double(s.originalMaxPositions) / (turns * 2 * pi)) /
+           (2 * std::log(theta));
+  };
+  double first = pairOf(s.betaFast), last = pairOf(s.betaSlow);
+  if (s.truncate) {
+    first = std::floor(first);
+    last = std::ceil(last);
+  }
+  first = std::max(first, 0.0);
+  last = std::min(last, d - 1);
+  if (first == last)
+    last += 0.001;
+  const std::vector<double> &factors =
+      sequence > s.originalMaxPositions ? s.longFactors : s.shortFactors;
+  for (int64_t i = 0; i < headDim / 2; ++i) {
+    const double turns = std::pow(theta, -2.0 * double(i) / d);
+    if (s.kind == Kind::LongRope) {
+      out.turns.push_back(turns / factors[size_t(i)]);
+      continue;
+    }
+    const double slow =
+        std::clamp((double(i) - first) / (last - first), 0.0, 1.0);
+    out.turns.push_back(turns * (1 - slow) + turns / s.factor * slow);
+  }
+  return out;
 }
 
 } // namespace act::hf

@@ -24,10 +24,20 @@ static void shareRope(ModelBuilder &m, StringRef suffix, double theta,
                                 double(s.originalMaxPositions)});
   if (s.kind == hf::RopeScaling::Kind::Linear)
     linear = b.getF64FloatAttr(s.factor);
+  // Of a packed batch the longest sequence may be as long as one row.
+  hf::RopeFrequencies made =
+      hf::ropeFrequencies(theta, s, m.config.headDim, m.config.maxPositions,
+                          sequenceLength(m.config, m.options));
+  DenseF64ArrayAttr frequencies;
+  if (!made.turns.empty())
+    frequencies = b.getDenseF64ArrayAttr(made.turns);
+  FloatAttr scaled;
+  if (made.scale != 1)
+    scaled = b.getF64FloatAttr(made.scale);
   auto table = m.type({m.sequence(), "p"}, b.getF32Type());
-  auto rope =
-      RopeTableOp::create(b, b.getUnknownLoc(), table, table, m.positions(),
-                          b.getF64FloatAttr(theta), llama3, linear);
+  auto rope = RopeTableOp::create(b, b.getUnknownLoc(), table, table,
+                                  m.positions(), b.getF64FloatAttr(made.theta),
+                                  llama3, linear, frequencies, scaled);
   m.share(("cos" + suffix).str(), rope.getCos());
   m.share(("sin" + suffix).str(), rope.getSin());
 }

@@ -384,6 +384,40 @@ TEST(HuggingFaceConfig, TypesLikeLlama) {
   EXPECT_EQ(parameterCount(p), 3821079552);
 }
 
+TEST(HuggingFaceConfig, RopeFrequencies) {
+  ModelConfig c =
+      good(with(llama(), {{"max_position_embeddings", 64},
+                          {"rope_scaling",
+                           {{"rope_type", "yarn"},
+                            {"factor", 4.0},
+                            {"original_max_position_embeddings", 16}}}}));
+  auto at = [&](int64_t sequence) {
+    return ropeFrequencies(c.ropeTheta, c.ropeScaling, c.headDim,
+                           c.maxPositions, sequence);
+  };
+  RopeFrequencies yarn = at(8);
+  ASSERT_EQ(yarn.turns.size(), 4u);
+  EXPECT_DOUBLE_EQ(yarn.scale, 0.1 * std::log(4.0) + 1);
+  // Pairs from the one that turns once in 16 positions on are slowed down.
+  EXPECT_DOUBLE_EQ(yarn.turns[0], 1);
+  EXPECT_DOUBLE_EQ(yarn.turns[3], std::pow(10000, -0.75) / 4);
+  c = good(with(llama(), {{"max_position_embeddings", 64},
+                          {"rope_scaling",
+                           {{"rope_type", "longrope"},
+                            {"short_factor", {1, 1, 2, 2}},
+                            {"long_factor", {4, 4, 8, 8}},
+                            {"original_max_position_embeddings", 16}}}}));
+  EXPECT_DOUBLE_EQ(at(16).turns[2], 0.01 / 2);
+  EXPECT_DOUBLE_EQ(at(17).turns[2], 0.01 / 8);
+  EXPECT_DOUBLE_EQ(at(17).scale, std::sqrt(1.5));
+  c = good(
+      with(llama(), {{"max_position_embeddings", 64},
+                     {"rope_scaling", {{"type", "dynamic"}, {"factor", 2}}}}));
+  EXPECT_TRUE(at(64).turns.empty());
+  EXPECT_DOUBLE_EQ(at(64).theta, 10000);
+  EXPECT_DOUBLE_EQ(at(128).theta, 10000 * std::pow(3, 8.0 / 6));
+}
+
 TEST(HuggingFaceConfig, LayersThatAlternate) {
   json g = with(of("gemma2"), {{"num_hidden_layers", 4}, {"head_dim", 8}});
   auto types = [](std::initializer_list<int> full) {
@@ -491,9 +525,17 @@ TEST(HuggingFaceConfig, ErrorsNameFileAndField) {
        "missing"},
       {with(llama(), {{"rope_scaling", without(deep3, "factor")}}),
        "rope_scaling.factor: expected a number above 0, the field is missing"},
-      {with(llama(), {{"rope_scaling", {{"type", "yarn"}}}}),
+      {with(llama(), {{"rope_scaling", {{"type", "su"}}}}),
        "rope_scaling.type: expected one of \"default\", \"linear\", "
-       "\"llama3\", found \"yarn\""},
+       "\"llama3\", \"dynamic\", \"yarn\", \"longrope\", found \"su\""},
+      {with(llama(), {{"rope_scaling", {{"type", "yarn"}}}}),
+       "rope_scaling.factor: expected a number above 0, the field is missing"},
+      {with(llama(), {{"rope_scaling",
+                       {{"type", "longrope"},
+                        {"short_factor", {1, 2, 3, 4}},
+                        {"long_factor", {1, 2, 3}}}}}),
+       "rope_scaling.long_factor: expected 4 numbers above 0, one for each "
+       "pair of a head"},
       {with(llama(), {{"rope_scaling", 3}}),
        "rope_scaling: expected an object or null, found 3"},
       {with(llama(), {{"rope_scaling", valid3},

@@ -143,6 +143,11 @@ def config(kind, **changes):
     llama3 = {"rope_type": "llama3", "rope_theta": 1234.0, "factor": 8.0, "low_freq_factor": 1.0,
               "high_freq_factor": 4.0, "original_max_position_embeddings": 16}
     linear = {"rope_type": "linear", "rope_theta": 1234.0, "factor": 2.0}
+    yarn = {"rope_type": "yarn", "rope_theta": 1234.0, "factor": 4.0, "beta_fast": 2.0, "beta_slow": 0.25,
+            "original_max_position_embeddings": 10}
+    dynamic = {"rope_type": "dynamic", "rope_theta": 1234.0, "factor": 2.0}
+    longrope = {"rope_type": "longrope", "rope_theta": 1234.0, "short_factor": [1.0, 1.5, 2.0],
+                "long_factor": [1.25, 2.5, 5.0], "original_max_position_embeddings": 12}
     kinds = {
         "llama": (transformers.LlamaConfig, llama | dict(head_dim=10, rope_parameters=llama3)),
         "llama-tied": (transformers.LlamaConfig, llama | dict(
@@ -165,7 +170,12 @@ def config(kind, **changes):
             sliding_window=5, tie_word_embeddings=True, pad_token_id=3,
             layer_types=["sliding_attention", "full_attention", "sliding_attention"],
             rope_parameters={"full_attention": linear, "sliding_attention": rope})),
-        "phi3": (transformers.Phi3Config, llama | dict(pad_token_id=3)),
+        "phi3": (transformers.Phi3Config, llama | dict(
+            pad_token_id=3, original_max_position_embeddings=12, rope_parameters=longrope)),
+        "llama-yarn": (transformers.LlamaConfig, llama | dict(rope_parameters=yarn)),
+        # Sequences of 19 are longer than what the model is for.
+        "llama-dynamic": (transformers.LlamaConfig, llama | dict(
+            max_position_embeddings=16, rope_parameters=dynamic)),
         "phi3-window": (transformers.Phi3Config, llama | dict(
             pad_token_id=3, num_key_value_heads=4, sliding_window=6)),
         "gpt2": (transformers.GPT2Config, gpt2),

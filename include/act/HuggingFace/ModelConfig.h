@@ -60,13 +60,20 @@ enum class Head : uint8_t {
 enum class Activation : uint8_t { Silu, Gelu, GeluTanh };
 
 /// Scaling of rope's frequencies. Linear divides all of them by `factor`,
-/// Llama3 only the low ones, with a blend in between.
+/// Llama3 only the low ones, with a blend in between, and Yarn those that turn
+/// less than so often in the original length. Dynamic changes the base with the
+/// length of the sequence, LongRope divides each frequency by a factor of its
+/// own, of two lists. ropeFrequencies() has the formulas.
 struct RopeScaling {
-  enum class Kind : uint8_t { None, Linear, Llama3 };
+  enum class Kind : uint8_t { None, Linear, Llama3, Dynamic, Yarn, LongRope };
   Kind kind = Kind::None;
   double factor = 1;
   double lowFreqFactor = 0, highFreqFactor = 0; // Llama3
-  int64_t originalMaxPositions = 0;             // Llama3
+  int64_t originalMaxPositions = 0;             // Llama3, Yarn, LongRope
+  double betaFast = 32, betaSlow = 1;           // Yarn: turns
+  bool truncate = true;                         // Yarn
+  double attentionFactor = 1; // Yarn, LongRope: of cosines and sines
+  std::vector<double> shortFactors, longFactors; // LongRope
 };
 
 /// nf4 weights of linear layers, as `quantization_config` specifies them for
@@ -94,7 +101,8 @@ struct ModelConfig {
   int64_t headDim = 0; // heads * headDim need not be hidden
   int64_t intermediate = 0;
   int64_t maxPositions = 0;
-  int64_t tokenTypes = 0; // bert
+  int64_t originalMaxPositions = 0; // before a scaling of rope
+  int64_t tokenTypes = 0;           // bert
 
   Activation activation = Activation::Silu; // gated in llama, mistral, qwen2
   /// The activation is named gelu_new, which Hugging Face computes in eight
@@ -153,6 +161,18 @@ Result<ModelConfig> load(const std::string &path);
 
 /// The model type as config.json spells it: "llama", "gpt2", ...
 std::string_view name(Family family);
+
+/// What a scaling other than Linear and Llama3 makes of rope at sequences of a
+/// length: the base, or how far each pair of a head turns from one position to
+/// the next, and the factor of cosines and sines.
+struct RopeFrequencies {
+  double theta = 0;
+  std::vector<double> turns; // empty: theta says it
+  double scale = 1;
+};
+RopeFrequencies ropeFrequencies(double theta, const RopeScaling &scaling,
+                                int64_t headDim, int64_t maxPositions,
+                                int64_t sequence);
 
 /// Number of weights. A tied head counts once, bert's pooler not at all.
 /// parse() has checked that the number fits.

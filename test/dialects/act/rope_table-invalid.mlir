@@ -47,7 +47,7 @@ func.func @f(%p: tensor<8xi32>) {
 
 // two scalings
 func.func @f(%p: tensor<8xi32>) {
-  // expected-error@+1 {{'act.rope_table' op has both llama3 and linear, expected one of them}}
+  // expected-error@+1 {{'act.rope_table' op has several of llama3, linear and frequencies, expected one of them}}
   %cos, %sin = act.rope_table %p theta 1.000000e+04 llama3 [8.0, 1.0, 4.0, 8192.0] linear(2.0) : tensor<8xi32> -> tensor<8x4xf32>
   return
 }
@@ -112,5 +112,21 @@ func.func @f(%p: tensor<8xi32>) {
 func.func @f(%p: tensor<8xi32>) {
   // expected-error@+1 {{'act.rope_table' op sin has shape [8, 3], expected [8, 4] as in cos}}
   %cos, %sin = "act.rope_table"(%p) {theta = 1.0e4} : (tensor<8xi32>) -> (tensor<8x4xf32>, tensor<8x3xf32>)
+  return
+}
+
+// -----
+
+func.func @frequencies(%p: tensor<8xi32>) {
+  // expected-error@+1 {{'act.rope_table' op has 3 frequencies for 4 pairs}}
+  %cos, %sin = act.rope_table %p theta 1.0e+04 frequencies [1.0, 0.5, 0.25] : tensor<8xi32> -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @backwards(%p: tensor<8xi32>) {
+  // expected-error@+1 {{'act.rope_table' op a frequency is -5.000000e-01, expected a finite number above 0}}
+  %cos, %sin = act.rope_table %p theta 1.0e+04 frequencies [1.0, -0.5] : tensor<8xi32> -> tensor<8x2xf32>
   return
 }
