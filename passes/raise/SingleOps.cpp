@@ -267,6 +267,27 @@ Value lastPart(Value v, int64_t offset, int64_t size, Maker &make) {
   return parts->getResult(offset ? 1 : 0);
 }
 
+/// A concatenation along dimension d, as one along the last of a view.
+Value joined(ValueRange parts, unsigned d, RankedTensorType type, Maker &make) {
+  SmallVector<Value> views;
+  auto outer = type.getShape().take_front(d);
+  const int64_t inner = product(type.getShape().drop_front(d + 1));
+  auto shapeOf = [&](int64_t size) {
+    SmallVector<int64_t> shape(outer);
+    shape.push_back(size * inner);
+    return shape;
+  };
+  for (Value v : parts)
+    views.push_back(make.reshaped(v, shapeOf(typeOf(v).getDimSize(d))));
+  Value v = views.size() == 1
+                ? views[0]
+                : act::ConcatOp::create(
+                      make.b, make.loc,
+                      make.shaped(type, shapeOf(type.getDimSize(d))), views)
+                      .getResult();
+  return make.reshaped(v, type.getShape());
+}
+
 /// A part along dimension d: along the last one of a view in which it and those
 /// behind it are one.
 Value partAlong(Value v, unsigned d, int64_t offset, int64_t size,
@@ -282,8 +303,13 @@ Value partAlong(Value v, unsigned d, int64_t offset, int64_t size,
   // One element of each group of `stride` is taken. If the last group would end
   // outside, the groups begin earlier.
   const int64_t begin = std::min(offset, shape[d] - size * stride);
-  if (stride > 1 && (begin < 0 || offset - begin >= stride))
-    return {};
+  if (stride > 1 && begin < 0) { // too few for whole groups: the last alone
+    Value parts[] = {
+        partAlong(v, d, offset, size - 1, size == 2 ? 1 : stride, make),
+        partAlong(v, d, offset + (size - 1) * stride, 1, 1, make)};
+    shape[d] = size;
+    return joined(parts, d, make.shaped(typeOf(v), shape), make);
+  }
   const int64_t first = stride > 1 ? begin : offset;
   v = lastPart(view(v, {shape[d] * inner}), first * inner,
                size * stride * inner, make);
@@ -308,31 +334,8 @@ Value partOf(tensor::ExtractSliceOp slice, Maker &make) {
       if (size < 1)
         return {};
       v = partAlong(v, d, offset, size, size == 1 ? 1 : stride, make);
-      if (!v)
-        return {};
     }
   return make.reshaped(v, slice.getType().getShape());
-}
-
-/// A concatenation along dimension d, as one along the last of a view.
-Value joined(ValueRange parts, unsigned d, RankedTensorType type, Maker &make) {
-  SmallVector<Value> views;
-  auto outer = type.getShape().take_front(d);
-  const int64_t inner = product(type.getShape().drop_front(d + 1));
-  auto shapeOf = [&](int64_t size) {
-    SmallVector<int64_t> shape(outer);
-    shape.push_back(size * inner);
-    return shape;
-  };
-  for (Value v : parts)
-    views.push_back(make.reshaped(v, shapeOf(typeOf(v).getDimSize(d))));
-  Value v = views.size() == 1
-                ? views[0]
-                : act::ConcatOp::create(
-                      make.b, make.loc,
-                      make.shaped(type, shapeOf(type.getDimSize(d))), views)
-                      .getResult();
-  return make.reshaped(v, type.getShape());
 }
 
 /// A pad with one number: concatenations with it.

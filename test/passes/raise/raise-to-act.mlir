@@ -123,3 +123,12 @@ func.func @parts(%x: tensor<2x6x4xf32>) -> tensor<2x4x4xf32> {
   } : tensor<2x3x4xf32> to tensor<2x4x4xf32>
   return %p : tensor<2x4x4xf32>
 }
+
+// -----
+
+// Every third element, and no two after the last one.
+// expected-remark@+1 {{0 ops are left}}
+func.func @thirds(%x: tensor<5x2xf32>) -> tensor<2x2xf32> {
+  %s = tensor.extract_slice %x[1, 0] [2, 2] [3, 1] : tensor<5x2xf32> to tensor<2x2xf32>
+  return %s : tensor<2x2xf32>
+}
