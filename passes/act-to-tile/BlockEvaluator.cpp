@@ -587,6 +587,8 @@ FailureOr<BlockValue> BlockEvaluator::compute(Value tensor,
       }
       moved.append(digits);
     }
+    if (place.empty()) // one number, and no group says in which dimensions
+      moved.resize(collapse.getSrcType().getRank());
     return evaluate(collapse.getSrc(), moved);
   }
   if (auto expand = dyn_cast_or_null<tensor::ExpandShapeOp>(op)) {
