@@ -112,12 +112,10 @@ DeviceRef open(const std::string &name, uint32_t threads, bool checks,
 
 /// What the device is, and what its memory has, by the names of Runtime.h.
 nb::dict about(const Device &device) {
-  actrt_device_info info{};
-  info.struct_size = sizeof info;
-  device.call([&] { return actrt_device_query(device.handle, &info); });
-  actrt_memory_info memory{};
-  memory.struct_size = sizeof memory;
-  device.call([&] { return actrt_memory_query(device.handle, &memory); });
+  auto info = device.asked<actrt_device_info>(
+      [&](auto *out) { return actrt_device_query(device.handle, out); });
+  auto memory = device.asked<actrt_memory_info>(
+      [&](auto *out) { return actrt_memory_query(device.handle, out); });
   nb::dict out;
   out["threads"] = info.threads;
   out["host_addressable"] = bool(info.host_addressable);
@@ -211,8 +209,8 @@ Device::Device(const std::string &name, const actrt_device_options &options) {
   if (withoutGil(
           [&] { return actrt_device_open(name.c_str(), &options, &handle); }))
     throw DeviceError{actrt_last_error(), {}};
-  info.struct_size = sizeof info;
-  check(actrt_device_query(handle, &info));
+  info = asked<actrt_device_info>(
+      [&](auto *out) { return actrt_device_query(handle, out); });
 }
 
 void Device::check(actrt_status status) const {

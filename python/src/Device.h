@@ -50,6 +50,13 @@ public:
   template <typename Call> void call(Call body) const {
     check(withoutGil(body));
   }
+  /// What a query writes to a struct that says its own size.
+  template <typename Info, typename Query> Info asked(Query query) const {
+    Info out{};
+    out.struct_size = sizeof out;
+    call([&] { return query(&out); });
+    return out;
+  }
 
   actrt_device handle = nullptr;
   actrt_device_info info{};

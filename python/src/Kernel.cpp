@@ -74,10 +74,8 @@ std::unique_ptr<Buffer> variableOf(CodeRef code, const std::string &name,
 }
 
 nb::dict about(const Kernel &kernel) {
-  actrt_function_info info{};
-  info.struct_size = sizeof info;
-  kernel.code->device->call(
-      [&] { return actrt_function_query(kernel.handle, &info); });
+  auto info = kernel.code->device->asked<actrt_function_info>(
+      [&](auto *out) { return actrt_function_query(kernel.handle, out); });
   auto three = [](const uint32_t (&given)[3]) {
     return nb::make_tuple(given[0], given[1], given[2]);
   };

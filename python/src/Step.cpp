@@ -47,9 +47,9 @@ public:
     check(actrt_step_count(handle, kind, f, &count));
     std::vector<Entity> out;
     for (size_t i = 0; i < count; ++i) {
-      actrt_entity_info info{};
-      info.struct_size = sizeof info;
-      check(actrt_step_describe(handle, kind, f, i, &info));
+      auto info = device->asked<actrt_entity_info>([&](auto *out) {
+        return actrt_step_describe(handle, kind, f, i, out);
+      });
       static const char *const roles[] = {"",        "gradient",   "master",
                                           "exp_avg", "exp_avg_sq", "momentum"};
       Entity e;
@@ -127,9 +127,9 @@ public:
     call([&] { return actrt_step_run_part(handle, function.c_str(), part); });
   }
   nb::dict statistics(const std::string &function) const {
-    actrt_step_statistics s{};
-    s.struct_size = sizeof s;
-    check(actrt_step_measure(handle, function.c_str(), &s));
+    auto s = device->asked<actrt_step_statistics>([&](auto *out) {
+      return actrt_step_measure(handle, function.c_str(), out);
+    });
     nb::dict out;
     out["parameter_bytes"] = s.parameter_bytes;
     out["gradient_bytes"] = s.gradient_bytes;
@@ -150,17 +150,16 @@ public:
     check(actrt_step_launch_count(handle, function.c_str(), &count));
     std::vector<std::tuple<std::string, std::string, double>> out;
     for (size_t i = 0; i < count; ++i) {
-      actrt_launch_info info{};
-      info.struct_size = sizeof info;
-      check(actrt_step_launch_query(handle, function.c_str(), i, &info));
+      auto info = device->asked<actrt_launch_info>([&](auto *out) {
+        return actrt_step_launch_query(handle, function.c_str(), i, out);
+      });
       out.emplace_back(info.name, info.kernel, info.milliseconds);
     }
     return out;
   }
   nb::dict about() const {
-    actrt_step_info info{};
-    info.struct_size = sizeof info;
-    check(actrt_step_query(handle, &info));
+    auto info = device->asked<actrt_step_info>(
+        [&](auto *out) { return actrt_step_query(handle, out); });
     nb::dict out;
     out["model"] = info.model;
     out["target"] = info.target;
