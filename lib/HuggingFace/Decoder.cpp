@@ -64,24 +64,37 @@ void readDecoder(Fields &f, const std::string &file, ModelConfig &c,
   readRope(f, file, c);
 }
 
+/// full_attention or sliding_attention for each layer; empty if the config does
+/// not list them.
+static std::vector<std::string> readLayerTypes(Fields &f,
+                                               const ModelConfig &c) {
+  std::vector<std::string> types = f.strings("layer_types");
+  if (!types.empty() && int64_t(types.size()) != c.layers) {
+    f.fail("layer_types", "expected num_hidden_layers " +
+                              std::to_string(c.layers) + " entries, found " +
+                              std::to_string(types.size()));
+    return {};
+  }
+  for (const std::string &type : types)
+    if (type != "full_attention" && type != "sliding_attention") {
+      f.fail("layer_types",
+             "expected full_attention or sliding_attention, found " +
+                 show(type));
+      return {};
+    }
+  return types;
+}
+
 // qwen2's window starts at some layer, given as a number or as a list per
 // layer.
 void readQwenWindow(Fields &f, ModelConfig &c) {
   bool use = f.flag("use_sliding_window", false);
   int64_t window = f.dimension("sliding_window", 4096);
   c.firstWindowLayer = f.integer("max_window_layers", 0, 28);
-  std::vector<std::string> types = f.strings("layer_types");
+  std::vector<std::string> types = readLayerTypes(f, c);
   if (!types.empty()) {
-    if (int64_t(types.size()) != c.layers)
-      return f.fail("layer_types",
-                    "expected num_hidden_layers " + std::to_string(c.layers) +
-                        " entries, found " + std::to_string(types.size()));
     int64_t full = 0;
     for (size_t i = 0; i < types.size(); ++i) {
-      if (types[i] != "full_attention" && types[i] != "sliding_attention")
-        return f.fail("layer_types", "expected full_attention or "
-                                     "sliding_attention, found " +
-                                         show(types[i]));
       if (types[i] == "full_attention" && full++ != int64_t(i))
         return f.fail("layer_types",
                       "expected full_attention before sliding_attention only, "
@@ -106,7 +119,7 @@ void readAlternatingWindow(Fields &f, ModelConfig &c, int64_t window,
   c.slidingWindow = f.dimension("sliding_window", window);
   c.fullEvery = fullEvery;
   constexpr int64_t most = 64; // a function has as many layers
-  std::vector<std::string> types = f.strings("layer_types");
+  std::vector<std::string> types = readLayerTypes(f, c);
   if (types.empty()) {
     if (c.fullEvery > most && c.fullEvery <= c.layers)
       f.fail("sliding_window_pattern", "expected at most " +
@@ -114,10 +127,6 @@ void readAlternatingWindow(Fields &f, ModelConfig &c, int64_t window,
                                            std::to_string(c.fullEvery));
     return;
   }
-  if (int64_t(types.size()) != c.layers)
-    return f.fail("layer_types",
-                  "expected num_hidden_layers " + std::to_string(c.layers) +
-                      " entries, found " + std::to_string(types.size()));
   auto full = std::find(types.begin(), types.end(), "full_attention");
   c.fullEvery = full == types.end() ? 0 : full - types.begin() + 1;
   if (c.fullEvery > most)

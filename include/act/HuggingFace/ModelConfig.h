@@ -104,7 +104,7 @@ struct ModelConfig {
   int64_t originalMaxPositions = 0; // before a scaling of rope
   int64_t tokenTypes = 0;           // bert
 
-  Activation activation = Activation::Silu; // gated in llama, mistral, qwen2
+  Activation activation = Activation::Silu; // gated in decoders with rope
   /// The activation is named gelu_new, which Hugging Face computes in eight
   /// operators; PyTorch runs each of them and saves values for each.
   bool geluInSteps = false;
