@@ -199,6 +199,10 @@ class Body:
     def split(self, x, sizes, dim):
         """Parts of x along a dimension."""
         sizes = [int(s) for s in sizes]
+        if 0 in sizes:  # a part without elements has no text
+            rest = iter(self.split(x, [s for s in sizes if s], dim))
+            return [next(rest) if s else Value("", x.shape[:dim] + (0,) + x.shape[dim + 1:],
+                                               x.dtype) for s in sizes]
         if len(sizes) == 1:
             return [x]
         # A part is in one piece for each index in front of `dim`.

@@ -133,9 +133,8 @@ class Writer:
         for node in nodes:
             if node not in needed:
                 continue
-            value = node.meta.get("val")
-            if isinstance(value, torch.Tensor) and value.numel() == 0:
-                raise Unsupported("%s makes a tensor without elements" % node.target)
+            if self._empty(node):
+                continue
             pattern = self.found.get(node)
             if pattern:
                 self.values[node] = pattern(self)
@@ -151,6 +150,20 @@ class Writer:
                 raise Unsupported("act does not read these arguments of %s (%s)" % (
                     name, error)) from error
             self._check(node)
+
+    def _empty(self, node):
+        """Whether the node makes a tensor without elements, which no type of act has. It
+        stays out of the text; only a concatenation may read it."""
+        meta = node.meta.get("val")
+        if isinstance(meta, torch.Tensor) and meta.numel() == 0:
+            self.values[node] = Value("", tuple(meta.shape), meta.dtype)
+            return True
+        if str(node.target) != "aten.cat.default":
+            for operand in node.all_input_nodes:
+                value = self.values.get(operand)
+                if isinstance(value, Value) and 0 in value.shape:
+                    raise Unsupported("%s reads a tensor without elements" % node.target)
+        return False
 
     def _check(self, node):
         value, meta = self.values[node], node.meta.get("val")
@@ -271,6 +284,8 @@ def write(graph, name="model"):
         updates = ""
         if i < len(graph.updates):
             updates = ', act.updates = "%s"' % graph.arguments[graph.updates[i]].name
+        if 0 in v.shape:
+            raise Unsupported("a result has no elements")
         program.results.append("out%d" % i)
         results.append(v)
         types.append('%s {act.name = "out%d"%s}' % (v.type, i, updates))

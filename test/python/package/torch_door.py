@@ -157,6 +157,43 @@ def layers():
           set(names) == {n for n, _ in model.named_parameters()})
 
 
+class Parts(nn.Module):
+    """Halves of which one may be empty, as a rope of the whole head leaves no rest."""
+
+    def __init__(self, at):
+        super().__init__()
+        self.at, self.inner = at, nn.Linear(6, 6)
+
+    def forward(self, x):
+        x = self.inner(x)
+        a, b = x[..., :self.at], x[..., self.at:]
+        c, d = x.split([self.at, 6 - self.at], dim=-1)
+        return torch.cat((torch.sin(a), b), dim=-1) + torch.cat((d, c * 2), dim=-1)
+
+
+def empty_parts():
+    torch.manual_seed(0)
+    x = torch.randn(4, 6)
+    for at in (0, 4, 6):
+        model = Parts(at)
+        made, grads = act.from_torch(model, (x,)), []
+        for run in (model, made):
+            model.zero_grad()
+            y = run(x)
+            (y * y).sum().backward()
+            grads.append([y, *[p.grad.clone() for p in model.parameters()]])
+        check(f"a part of {6 - at} elements", all(
+            torch.allclose(a, b, atol=1e-5) for a, b in zip(*grads)))
+    for forward in (lambda x: x[:, 6:].sum() + x.sum(), lambda x: (x * 2, x[:, 6:])):
+        model = nn.Module()
+        model.forward = forward
+        try:
+            act.from_torch(model, (x,))
+            check("a sum of nothing, and nothing as a result, are refused", False)
+        except act.Error as error:
+            check(f"no elements: {error}", "elements" in str(error))
+
+
 class Twice(nn.Module):
     def __init__(self):
         super().__init__()
@@ -370,7 +407,7 @@ if not sys.argv[2:] or names == ["--all"]:
     train("vit", steps=2, device="sim:sm_80")
     train("convolutions", steps=2, device="sim:sm_80")
     train("t5", steps=3, remat="layer")
-    for part in (layers, autograd, dropout, inference, generic, windows, eager):
+    for part in (layers, autograd, dropout, inference, generic, windows, empty_parts, eager):
         part()
 print(f"{failures} failures")
 sys.exit(failures > 0)
