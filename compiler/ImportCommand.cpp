@@ -27,7 +27,8 @@ Writes the model of a Hugging Face config.json as a module in the act dialect.
                        which later tokens attend to
   --lora-rank R        low-rank adapters on a frozen model
   --lora-alpha A       adapters are scaled by A / R (2 R)
-  --lora-targets q,..  the linear layers that get an adapter (query and value)
+  --lora-targets q,..  the linear layers that get an adapter (query and value);
+                       all-linear: all of the layers
   --quantize nf4       4-bit weights in the layers; nf4-nested: also 8-bit scales
                        (QLoRA's double quantisation). The default follows the
                        config's quantization_config (bitsandbytes' nf4)

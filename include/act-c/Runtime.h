@@ -355,6 +355,8 @@ typedef struct actrt_entity_info {
   uint32_t backward;   /* inputs, outputs: 1 if first used in backward */
   const char *updates; /* outputs: the input whose new value it is, else null;
                           the caller writes it there */
+  uint32_t tied;       /* parameters: how many further names files may have for
+                          it (actrt_step_tied_name) */
 } actrt_entity_info;
 
 typedef struct actrt_step_info {
@@ -400,6 +402,11 @@ ACTRT_API actrt_status actrt_step_count(actrt_step step, actrt_entity entity,
 ACTRT_API actrt_status actrt_step_describe(actrt_step step, actrt_entity entity,
                                            const char *function, size_t index,
                                            actrt_entity_info *info);
+/* Since 0.4. A further name of a parameter in files, such as that of a head
+ * which is tied to the embedding. `name` is valid as long as the step. */
+ACTRT_API actrt_status actrt_step_tied_name(actrt_step step,
+                                            const char *parameter, size_t index,
+                                            const char **name);
 
 /* Sets parameters as the step specifies, from the seed, states to zero, and
  * master copies to their parameters. Values are the same on every device and

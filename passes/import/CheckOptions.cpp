@@ -99,6 +99,12 @@ std::vector<std::string> loraTargets(const hf::ModelConfig &c,
                                      const ImportOptions &o) {
   if (!o.loraRank)
     return {};
+  if (o.loraTargets == std::vector<std::string>{"all-linear"}) { // peft's name
+    std::vector<std::string> all;
+    for (const LayerLinear &l : layerLinears(c))
+      all.push_back(l.path.str());
+    return all;
+  }
   if (!o.loraTargets.empty())
     return o.loraTargets;
   if (c.family == hf::Family::Gpt2)

@@ -20,7 +20,7 @@ from ._act import Diagnostic, Entity
 from . import tile
 from .compiler import Module, import_config
 from .device import Buffer, Device, Event, Stream
-from .errors import CompileError, DeviceError, Error, Finding
+from .errors import CompileError, DeviceError, Error, Finding, InputError
 from .kernel import Code, Kernel, TensorMap
 from .report import Report
 from .step import Step
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Buffer", "Code", "CompileError", "Device", "DeviceError", "Diagnostic", "Entity",
-    "Error", "Event", "Finding", "Kernel", "Module", "Report", "Step", "Stream",
+    "Error", "Event", "Finding", "InputError", "Kernel", "Module", "Report", "Step", "Stream",
     "TensorMap", "import_config", "tile",
 ]
 _TORCH = ["TorchMemory", "from_torch", "quantize_4bit", "torch_fits", "torch_formula",

@@ -46,6 +46,10 @@ class DeviceError(Error):
     """A device, a kernel or a step failed, or was given what it does not take."""
 
 
+class InputError(Error):
+    """A folder, a file or an option cannot be used, or they contradict each other."""
+
+
 class Finding(DeviceError):
     """The simulator found an error in a kernel: a race, an access out of bounds, ...
 

@@ -42,6 +42,8 @@ class Step:
         self.device = device
         self._native = _act.Step(device._native, artifact, flags)
         self._outputs: set[tuple[str, str]] = set()  # those that the caller bound
+        self._named = {e.name: (kind, e) for kind in (_Kind.STATE, _Kind.PARAMETER)
+                       for e in self._native.entities(kind)}
 
     @property
     def parameters(self) -> list[Entity]:
@@ -76,21 +78,22 @@ class Step:
             self._native.initialise_parameter(parameter, seed)
 
     def _kind(self, name: str) -> tuple[Any, Entity]:
-        for kind in (_Kind.PARAMETER, _Kind.STATE):
-            for entity in self._native.entities(kind):
-                if entity.name == name:
-                    return kind, entity
-        raise DeviceError("the step has no parameter or state %r" % name)
+        try:
+            return self._named[name]
+        except KeyError:
+            raise DeviceError("the step has no parameter or state %r" % name) from None
 
     def set(self, name: str, array: Any) -> None:
         """Sets a parameter or a state. Floats are converted."""
         kind, _ = self._kind(name)
         self._native.set(kind, name, _dense(array))
 
-    def get(self, name: str) -> np.ndarray:
-        """A copy of a parameter or a state; 16-bit floats of bf16 as f32."""
+    def get(self, name: str, out: Any = None) -> Any:
+        """A copy of a parameter or a state: in `out`, an array of its shape, or in a new
+        one of NumPy, with bf16 as f32."""
         kind, entity = self._kind(name)
-        out = np.empty(entity.shape, NUMPY.get(entity.dtype, np.float32))
+        if out is None:
+            out = np.empty(entity.shape, NUMPY.get(entity.dtype, np.float32))
         self._native.get(kind, name, out)
         return out
 

@@ -22,6 +22,7 @@ struct Entity {
   bool frozen = false, backward = false;
   std::string role;
   std::optional<std::string> parameter, updates;
+  std::vector<std::string> tied;
 };
 
 class Step {
@@ -65,6 +66,11 @@ public:
         e.parameter = info.parameter;
       if (info.updates)
         e.updates = info.updates;
+      for (uint32_t k = 0; k < info.tied; ++k) {
+        const char *tied = nullptr;
+        check(actrt_step_tied_name(handle, info.name, k, &tied));
+        e.tied.push_back(tied);
+      }
       out.push_back(std::move(e));
     }
     return out;
@@ -196,6 +202,7 @@ void act::python::bindStep(nb::module_ &module) {
       .def_ro("parameter", &Entity::parameter)
       .def_ro("backward", &Entity::backward)
       .def_ro("updates", &Entity::updates)
+      .def_ro("tied", &Entity::tied)
       .def("__repr__", [](const Entity &e) {
         std::string shape;
         for (int64_t d : e.shape)

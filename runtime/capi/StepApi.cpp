@@ -181,6 +181,7 @@ actrt_status actrt_step_describe(actrt_step step, actrt_entity entity,
     if (entity == ACTRT_PARAMETER) {
       describe(full, d.parameters[index].name, d.parameters[index].type);
       full.frozen = d.parameters[index].frozen;
+      full.tied = static_cast<uint32_t>(d.parameters[index].tied.size());
     } else if (entity == ACTRT_STATE) {
       const State &state = d.states[index];
       describe(full, state.name, state.type);
@@ -203,6 +204,27 @@ actrt_status actrt_step_describe(actrt_step step, actrt_entity entity,
       full.updates = p.updates.empty() ? nullptr : p.updates.c_str();
     }
     return fillStruct(info, full);
+  });
+}
+
+actrt_status actrt_step_tied_name(actrt_step step, const char *parameter,
+                                  size_t index, const char **name) {
+  if (!parameter || !name)
+    return invalid("the parameter's name, or the pointer for the tied one, is "
+                   "null");
+  return guarded([&]() -> actrt_status {
+    auto s = findStep(step);
+    if (!s)
+      return ACTRT_INVALID_HANDLE;
+    auto i = indexOf(s->step().parameters, parameter);
+    if (!i)
+      return notFound("parameter", parameter);
+    const auto &tied = s->step().parameters[*i].tied;
+    if (index >= tied.size())
+      return fail(ACTRT_NOT_FOUND, "tied name " + std::to_string(index) +
+                                       " of " + std::to_string(tied.size()));
+    *name = tied[index].c_str();
+    return ACTRT_SUCCESS;
   });
 }
 

@@ -223,6 +223,26 @@ TEST(Step, ListsItsParts) {
   EXPECT_EQ(shorter.target, nullptr);
 }
 
+TEST(Step, SaysFurtherNamesOfAParameter) {
+  artifact::Step step = test::bigramStep();
+  ASSERT_FALSE(step.parameters.empty());
+  step.parameters[0].tied = {"head", "decoder"};
+  Loaded l(step);
+  const char *name = step.parameters[0].name.c_str();
+  actrt_entity_info info{};
+  info.struct_size = sizeof info;
+  ASSERT_EQ(actrt_step_describe(l.handle, ACTRT_PARAMETER, nullptr, 0, &info),
+            ACTRT_SUCCESS);
+  ASSERT_EQ(info.tied, 2u);
+  const char *tied = nullptr;
+  ASSERT_EQ(actrt_step_tied_name(l.handle, name, 1, &tied), ACTRT_SUCCESS);
+  EXPECT_STREQ(tied, "decoder");
+  EXPECT_EQ(actrt_step_tied_name(l.handle, name, 2, &tied), ACTRT_NOT_FOUND);
+  EXPECT_EQ(actrt_step_tied_name(l.handle, "no", 0, &tied), ACTRT_NOT_FOUND);
+  EXPECT_EQ(actrt_step_tied_name(l.handle, nullptr, 0, &tied),
+            ACTRT_INVALID_ARGUMENT);
+}
+
 TEST(Step, InitialValuesDependOnSeedAndNameOnly) {
   artifact::Step step = test::bigramStep();
   auto extra = step.parameters[0];

@@ -107,8 +107,6 @@ Result<std::unique_ptr<Model>> Model::load(StepSource &source,
   m->maxPositions = step->maxPositions;
   m->predictsNext = step->predictsNext;
   m->lossAverage = step->lossAverage;
-  for (size_t i = 0; i < m->parameters.size(); ++i)
-    m->parameters[i].tied = step->parameters[i].tied;
   return m;
 }
 
@@ -137,6 +135,12 @@ Result<std::vector<Entity>> Model::list(actrt_entity kind,
     e.frozen = info.frozen;
     e.role = info.role;
     e.parameter = info.parameter ? info.parameter : "";
+    for (uint32_t k = 0; k < info.tied; ++k) {
+      const char *tied = nullptr;
+      if (auto s = check(actrt_step_tied_name(step, info.name, k, &tied)); !s)
+        return s.error();
+      e.tied.push_back(tied);
+    }
     out.push_back(std::move(e));
   }
   return out;

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Folders of models and of adapters, as transformers and peft write them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import uuid
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Iterator, Mapping, Union
+
+from ..errors import InputError
+from .adapters import Lora
+
+if TYPE_CHECKING:
+    import torch
+
+PathLike = Union[str, "os.PathLike[str]"]
+
+#: What belongs to a tokenizer, and goes along when a folder is written.
+_TOKENIZER = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
+              "added_tokens.json", "vocab.json", "merges.txt", "vocab.txt",
+              "tokenizer.model", "chat_template.jinja", "chat_template.json")
+_SHARD = 5_000_000_000  # bytes: what transformers puts into a file
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError("%s: %s" % (path, error.strerror)) from None
+    except (ValueError, RecursionError) as error:
+        raise InputError("%s: not JSON: %s" % (path, error)) from None
+    if not isinstance(found, dict):
+        raise InputError("%s: expected a JSON object" % path)
+    return found
+
+
+class Tensors:
+    """The tensors of safetensors files by name. They are read when they are asked for."""
+
+    def __init__(self, folder: Path, stem: str = "model") -> None:
+        """The files of a folder: STEM.safetensors, or shards with an index."""
+        from safetensors import SafetensorError, safe_open
+        self.folder = folder
+        index = folder / (stem + ".safetensors.index.json")
+        alone = folder / (stem + ".safetensors")
+        if index.is_file():
+            where = read_json(index).get("weight_map")
+            if not isinstance(where, dict) or not all(
+                    isinstance(f, str) and os.path.basename(f) == f for f in where.values()):
+                raise InputError("%s: 'weight_map' does not name files of this folder" % index)
+        elif alone.is_file():
+            where = None
+        else:
+            raise InputError("%s has no %s and no %s%s" % (
+                folder, alone.name, index.name, _other_weights(folder)))
+        names = sorted(set(where.values())) if where is not None else [alone.name]
+        self._files = {}
+        for name in names:
+            if not (folder / name).is_file():
+                raise InputError("%s names the shard %s, which is not there" % (index, name))
+            try:
+                self._files[name] = safe_open(folder / name, framework="pt")
+            except (SafetensorError, OSError) as error:
+                raise InputError("%s: %s" % (folder / name, error)) from None
+        self._where = {key: name for name, file in self._files.items() for key in file.keys()}
+        for key, name in (where or {}).items():
+            if self._where.get(key) != name:
+                raise InputError("%s: %s is not in %s" % (index, key, name))
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._where
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._where)
+
+    def __len__(self) -> int:
+        return len(self._where)
+
+    def __getitem__(self, name: str) -> torch.Tensor:
+        return self._files[self._where[name]].get_tensor(name)
+
+    def shape(self, name: str) -> list[int]:
+        return list(self._files[self._where[name]].get_slice(name).get_shape())
+
+
+def _other_weights(folder: Path) -> str:
+    """What to do about weights in another format."""
+    for name in ("pytorch_model.bin", "pytorch_model.bin.index.json"):
+        if (folder / name).is_file():
+            return ("; it has %s: save it again with transformers, which writes safetensors"
+                    % name)
+    if any(folder.glob("*.gguf")):
+        return "; GGUF files are not read"
+    return ""
+
+
+class ModelFolder:
+    """A folder with a config, weights and a tokenizer; or with an adapter and the
+    folder of its base.
+
+    ``base`` is the base of an adapter, where adapter_config.json names none that is
+    there.
+    """
+
+    def __init__(self, path: PathLike, base: Union[PathLike, None] = None) -> None:
+        self.path = Path(path)
+        if not self.path.is_dir():
+            raise InputError("%s is not a folder%s" % (
+                self.path, "" if self.path.exists() else "; models are read from disk, not "
+                "from a hub"))
+        self.adapter: Union[Lora, None] = None
+        self.base = self
+        if (self.path / "adapter_config.json").is_file():
+            settings = read_json(self.path / "adapter_config.json")
+            self.adapter = Lora.from_peft(settings, self.path / "adapter_config.json")
+            self.base = ModelFolder(self._base_path(settings, base))
+            if self.base.adapter:
+                raise InputError("%s: its base %s is an adapter too; merge that one first" % (
+                    self.path, self.base.path))
+        elif base is not None:
+            raise InputError("%s is no adapter, and so has no base" % self.path)
+        elif not (self.path / "config.json").is_file():
+            raise InputError("%s has no config.json and no adapter_config.json" % self.path)
+        self.config = read_json(self.base.path / "config.json")
+
+    def _base_path(self, settings: dict[str, Any], given: Union[PathLike, None]) -> Path:
+        if given is not None:
+            return Path(given)
+        named = settings.get("base_model_name_or_path")
+        if not isinstance(named, str) or not named:
+            raise InputError("%s: adapter_config.json names no base; give it with --base"
+                             % self.path)
+        for there in (Path(named), self.path / named):
+            if there.is_dir():
+                return there
+        raise InputError("%s: its base %r is not a folder here; give it with --base" % (
+            self.path, named))
+
+    @property
+    def generation(self) -> dict[str, Any]:
+        """generation_config.json, or nothing."""
+        path = self.base.path / "generation_config.json"
+        return read_json(path) if path.is_file() else {}
+
+    def tensors(self) -> Tensors:
+        """The weights of the base."""
+        return Tensors(self.base.path)
+
+    def adapter_tensors(self) -> Union[Tensors, None]:
+        return Tensors(self.path, "adapter_model") if self.adapter else None
+
+    def tokenizer(self) -> Any:
+        """The folder's tokenizer: the adapter's, if it has one of its own."""
+        import transformers
+        for folder in (self.path, self.base.path):
+            if any((folder / name).is_file() for name in _TOKENIZER[:1] + _TOKENIZER[4:8]):
+                try:
+                    return transformers.AutoTokenizer.from_pretrained(str(folder))
+                except Exception as error:  # of any kind: it reads many files
+                    raise InputError("%s: the tokenizer cannot be read: %s" % (
+                        folder, error)) from error
+        raise InputError("%s has no tokenizer.json" % self.base.path)
+
+
+@contextmanager
+def written(path: PathLike) -> Iterator[Path]:
+    """A new folder to fill, which takes the place of `path` when it is complete.
+
+    Whoever is killed leaves the old folder, or the new one; under their names or, for
+    the moment between two renames, the old one as PATH.old-*.
+    """
+    path = Path(path)
+    if path.exists() and not path.is_dir():
+        raise InputError("%s is a file, expected a folder" % path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for left in path.parent.glob(path.name + ".old-*"):
+        if path.exists():
+            shutil.rmtree(left)
+        else:  # a run that was killed between the two renames
+            left.rename(path)
+    for left in path.parent.glob(path.name + ".new-*"):
+        shutil.rmtree(left)
+    tag = uuid.uuid4().hex[:8]
+    new = path.parent / ("%s.new-%s" % (path.name, tag))
+    new.mkdir()
+    try:
+        yield new
+        for file in new.rglob("*"):
+            if file.is_file():
+                with open(file, "rb") as opened:
+                    os.fsync(opened.fileno())
+        if path.exists():
+            old = path.parent / ("%s.old-%s" % (path.name, tag))
+            path.rename(old)
+            new.rename(path)
+            shutil.rmtree(old)
+        else:
+            new.rename(path)
+    finally:
+        if new.exists():
+            shutil.rmtree(new)
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    path.write_text(json.dumps(content, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def write_tensors(folder: Path, stem: str, tensors: Mapping[str, torch.Tensor],
+                  shard_bytes: int = _SHARD) -> None:
+    """STEM.safetensors, or shards with an index if they are larger than `shard_bytes`.
+    The tensors of one shard are in memory at a time, where `tensors` makes them."""
+    from safetensors.torch import save_file
+    shards: list[list[str]] = [[]]
+    total = here = 0
+    for name in tensors:
+        size = tensors[name].nbytes
+        if shards[-1] and here + size > shard_bytes:
+            shards.append([])
+            here = 0
+        shards[-1].append(name)
+        here += size
+        total += size
+    where = {}
+    for k, names in enumerate(shards):
+        file = stem + ".safetensors" if len(shards) == 1 else "%s-%05d-of-%05d.safetensors" % (
+            stem, k + 1, len(shards))
+        save_file({n: tensors[n].contiguous() for n in names}, folder / file,
+                  metadata={"format": "pt"})
+        where.update(dict.fromkeys(names, file))
+    if len(shards) > 1:
+        write_json(folder / (stem + ".safetensors.index.json"),
+                   {"metadata": {"total_size": total}, "weight_map": where})
+
+
+def copy_tokenizer(source: ModelFolder, folder: Path) -> None:
+    """The files of the tokenizer as they are, so that nothing is lost in between."""
+    for name in _TOKENIZER:
+        for place in (source.path, source.base.path):
+            if (place / name).is_file():
+                shutil.copyfile(place / name, folder / name)
+                break
+
+
+def copy_config(source: ModelFolder, folder: Path) -> None:
+    """config.json and generation_config.json of the base."""
+    for name in ("config.json", "generation_config.json"):
+        if (source.base.path / name).is_file():
+            shutil.copyfile(source.base.path / name, folder / name)

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answers of a model."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Callable, Sequence, Union
+
+import numpy as np
+import torch
+
+from ..compiler import import_config
+from ..device import Device
+from ..errors import InputError
+from . import values
+from .folder import ModelFolder
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How a token is chosen, as transformers has it: the penalty for repetition first,
+    then temperature, top_k, top_p and min_p. A temperature of 0 takes the most likely."""
+
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+    min_p: float = 0.0
+    repetition_penalty: float = 1.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, good, wanted in (
+                ("temperature", self.temperature >= 0, "at least 0"),
+                ("top_k", self.top_k >= 0, "at least 0 (0: all)"),
+                ("top_p", 0 < self.top_p <= 1, "above 0 and at most 1"),
+                ("min_p", 0 <= self.min_p <= 1, "from 0 to 1"),
+                ("repetition_penalty", self.repetition_penalty > 0, "above 0")):
+            if not good or not math.isfinite(getattr(self, name)):
+                raise InputError("%s must be %s, got %r" % (name, wanted, getattr(self, name)))
+
+    @classmethod
+    def of(cls, generation: dict[str, Any], **given: Any) -> Sampling:
+        """What a generation_config.json says, and what is given over it."""
+        found = {k: generation[k] for k in (
+            "temperature", "top_k", "top_p", "min_p", "repetition_penalty")
+            if generation.get(k) is not None}
+        if not generation.get("do_sample", False):
+            found = {k: v for k, v in found.items() if k == "repetition_penalty"}
+            found["temperature"] = 0.0
+        found.update({k: v for k, v in given.items() if v is not None})
+        return cls(**found)
+
+    def processors(self) -> list[Any]:
+        """transformers' own, on logits [rows, V]."""
+        from transformers.generation import logits_process as p
+        out: list[Any] = []
+        if self.repetition_penalty != 1:
+            out.append(p.RepetitionPenaltyLogitsProcessor(self.repetition_penalty))
+        if self.temperature not in (0, 1):
+            out.append(p.TemperatureLogitsWarper(self.temperature))
+        if self.temperature:
+            if self.top_k:
+                out.append(p.TopKLogitsWarper(self.top_k))
+            if self.top_p < 1:
+                out.append(p.TopPLogitsWarper(self.top_p))
+            if self.min_p:
+                out.append(p.MinPLogitsWarper(self.min_p))
+        return out
+
+
+class Row:
+    """One answer as it grows. Text that may be the beginning of a stop string is held
+    back."""
+
+    def __init__(self, number: int, prompt: Sequence[int], stop: Sequence[str],
+                 seed: int) -> None:
+        from tokenizers.decoders import DecodeStream
+        self.number, self.ids, self.prompt = number, list(prompt), len(prompt)
+        self.text, self.done = "", False
+        self._given, self._stop = 0, stop
+        self._stream = DecodeStream(skip_special_tokens=True)
+        # A row's numbers depend on its own prompt only, not on its neighbours.
+        self.random = torch.Generator().manual_seed(seed * 1_000_003 + number)
+
+    @property
+    def tokens(self) -> list[int]:
+        """The answer's."""
+        return self.ids[self.prompt:]
+
+    def add(self, token: int, tokenizer: Any) -> None:
+        self.ids.append(token)
+        self.text += self._stream.step(tokenizer, token) or ""
+        at = min((self.text.find(s) for s in self._stop if s in self.text), default=-1)
+        if at >= 0:
+            self.text, self.done = self.text[:at], True
+
+    def end(self, token: int) -> None:
+        self.ids.append(token)
+        self.done = True
+
+    def ready(self, finished: bool = False) -> str:
+        """The text that was not given before."""
+        held = 0 if self.done or finished else max(
+            (n for s in self._stop for n in range(1, len(s)) if self.text.endswith(s[:n])),
+            default=0)
+        new = self.text[self._given:len(self.text) - held]
+        self._given += len(new)
+        return new
+
+
+class Generator:
+    """A model that writes: a folder, compiled for `batch` rows of at most `length` tokens."""
+
+    def __init__(self, folder: ModelFolder, *, length: int = 512, batch: int = 1,
+                 device: str = "host", threads: int = 0, quantize: Union[str, None] = None,
+                 dtype: Union[str, None] = None) -> None:
+        self.folder, self.length, self.batch = folder, length, batch
+        self.tokenizer = folder.tokenizer()
+        options: dict[str, Any] = {"batch": batch, "seq": length, "mode": "infer",
+                                   "quantize": quantize, "dtype": dtype}
+        if folder.adapter:
+            options.update(folder.adapter.import_options())
+        module = import_config(folder.config, **options).run(fuse_attention=True)
+        on = Device(device, threads=threads)
+        target = {"target": on.target} if on.target else {}
+        self.report = module.report()
+        self._step = on.load(module.emit(**target))
+        values.Assignment(self._step.parameters, folder.tensors(),
+                          folder.adapter_tensors()).set(self._step, 0)
+        if not any(o.name == "logits" for o in self._step.outputs("forward")):
+            raise InputError("%s has no head that writes tokens" % folder.base.path)
+
+    def prompt(self, messages: Sequence[dict[str, Any]]) -> str:
+        from .examples import Renderer
+        return Renderer(self.tokenizer).prompt(messages)
+
+    def encode(self, text: str, special: bool = True) -> list[int]:
+        return list(self.tokenizer(text, add_special_tokens=special, verbose=False)["input_ids"])
+
+    def ends(self) -> set[int]:
+        """The tokens that end an answer."""
+        found = self.folder.generation.get("eos_token_id", self.folder.config.get("eos_token_id"))
+        ends = found if isinstance(found, list) else [found]
+        return {int(e) for e in [*ends, self.tokenizer.eos_token_id] if e is not None}
+
+    def generate(self, prompts: Sequence[Sequence[int]], *, most: int = 128,
+                 sampling: Sampling = Sampling(temperature=0.0), stop: Sequence[str] = (),
+                 write: Callable[[int, str], None] = lambda number, text: None) -> list[Row]:
+        """An answer of at most `most` tokens to each prompt of tokens. ``write`` gets
+        (number of the prompt, text) as text is complete. A stop string ends an answer and
+        is not in it."""
+        for number, prompt in enumerate(prompts):
+            if not prompt:
+                raise InputError("prompt %d is empty" % number)
+            if len(prompt) >= self.length:
+                raise InputError("prompt %d has %d tokens; the model is compiled for %d, the "
+                                 "answer included" % (number, len(prompt), self.length))
+        rows = [Row(k, p, stop, sampling.seed) for k, p in enumerate(prompts)]
+        for first in range(0, len(rows), self.batch):
+            self._write(rows[first:first + self.batch], most, sampling, write)
+        return rows
+
+    def _write(self, rows: list[Row], most: int, sampling: Sampling,
+               write: Callable[[int, str], None]) -> None:
+        ends, processors = self.ends(), sampling.processors()
+        for count in range(most):
+            if all(r.done for r in rows):
+                break
+            logits = self._logits(rows)
+            for row, scores in zip(rows, torch.from_numpy(logits)):
+                if row.done:
+                    continue
+                token = self._choose(row, scores[None], processors, sampling.temperature == 0)
+                if token in ends:
+                    row.end(token)
+                else:
+                    row.add(token, self.tokenizer.backend_tokenizer)
+                    row.done |= len(row.ids) >= self.length
+                new = row.ready(finished=count + 1 == most)
+                if new:
+                    write(row.number, new)
+
+    @staticmethod
+    def _choose(row: Row, scores: torch.Tensor, processors: list[Any], greedy: bool) -> int:
+        ids = torch.tensor([row.ids])
+        for process in processors:
+            scores = process(ids, scores)
+        if not scores.max().isfinite():
+            raise InputError("the logits are not finite after %d tokens" % len(row.ids))
+        return int(scores.argmax()) if greedy else int(
+            torch.multinomial(scores.softmax(-1), 1, generator=row.random))
+
+    def _logits(self, rows: list[Row]) -> np.ndarray:
+        """f32 [rows, V] after each row's last token."""
+        tokens = np.zeros((self.batch, self.length), np.int32)
+        for k, row in enumerate(rows):
+            tokens[k, :len(row.ids)] = row.ids
+        out = self._step.run("forward", inputs={"tokens": tokens})["logits"]
+        logits = torch.as_tensor(out)
+        return torch.stack([logits[k, len(r.ids) - 1] for k, r in enumerate(rows)]
+                           ).float().numpy()

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A base with its adapter in its weights."""
+
+from __future__ import annotations
+
+from typing import Iterator, Mapping
+
+import torch
+
+from ..errors import InputError
+from .adapters import PREFIX
+from .folder import (
+    ModelFolder, PathLike, Tensors, copy_config, copy_tokenizer, write_tensors, written)
+
+
+class Merged(Mapping[str, torch.Tensor]):
+    """The tensors of the base, those with an adapter as W + B A alpha / rank: computed in
+    f32 and rounded to W's type once."""
+
+    def __init__(self, folder: ModelFolder) -> None:
+        if not folder.adapter:
+            raise InputError("%s is no adapter" % folder.path)
+        self._base, adapter = folder.tensors(), folder.adapter_tensors()
+        assert adapter is not None
+        self._adapter: Tensors = adapter
+        self._scale = folder.adapter.scale
+        self._transposed = folder.config.get("model_type") == "gpt2"
+        self._pairs: dict[str, str] = {}
+        unknown = []
+        for name in adapter:
+            module, found, _ = name.partition(".lora_A.weight")
+            if found:
+                weight = _weight_of(module, self._base)
+                if weight and module + ".lora_B.weight" in adapter:
+                    self._pairs[weight] = module
+                    continue
+            elif name.endswith(".lora_B.weight"):
+                if name.replace(".lora_B.", ".lora_A.") in adapter:
+                    continue
+            unknown.append(name)
+        if unknown:
+            raise InputError("%s: no weight of %s belongs to %s" % (
+                folder.path, folder.base.path, ", ".join(unknown[:5])))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._base)
+
+    def __len__(self) -> int:
+        return len(self._base)
+
+    def __getitem__(self, name: str) -> torch.Tensor:
+        weight = self._base[name]
+        module = self._pairs.get(name)
+        if module is None:
+            return weight
+        a, b = (self._adapter["%s.lora_%s.weight" % (module, m)].float() for m in "AB")
+        update = (b @ a) * self._scale
+        if self._transposed:
+            update = update.T
+        if update.shape != weight.shape:
+            raise InputError("%s: an update of %s for a weight of %s" % (
+                name, list(update.shape), list(weight.shape)))
+        return (weight.float() + update).to(weight.dtype)
+
+
+def _weight_of(module: str, base: Tensors) -> str:
+    """The base's name of the weight; a file of a bare model has no prefix."""
+    name = (module[len(PREFIX):] if module.startswith(PREFIX) else module) + ".weight"
+    for prefix in ("model.", "transformer."):
+        if name not in base and name.startswith(prefix) and name[len(prefix):] in base:
+            return name[len(prefix):]
+    return name if name in base else ""
+
+
+def merge(folder: ModelFolder, output: PathLike) -> None:
+    """Writes the base with the adapter in its weights as a folder that needs no peft."""
+    tensors = Merged(folder)
+    with written(output) as path:
+        write_tensors(path, "model", tensors)
+        copy_config(folder, path)
+        copy_tokenizer(folder, path)

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A data set as tokens: made once, in parallel, and continued where it was interrupted."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import os
+import shutil
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, Callable, Iterable, Iterator, Sequence, Union
+
+import numpy as np
+
+from ..errors import InputError
+from .examples import Renderer, Text, records
+from .folder import ModelFolder
+
+_FORMAT = 1  # of the files, and of what is in them
+_CHUNK = 512  # records that a worker takes
+_FILES = {"tokens": np.dtype(np.int32), "learned": np.dtype(np.uint8),
+          "ends": np.dtype(np.int64)}
+
+Progress = Callable[[int], None]  # records done
+
+
+def cache_folder() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return Path(base) / "act"
+
+
+class Tokenised:
+    """Samples as tokens: all behind each other in files that are mapped, not read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._tokens, self._learned, self._ends = (
+            np.memmap(path / name, dtype, "r") if (path / name).stat().st_size
+            else np.zeros(0, dtype) for name, dtype in _FILES.items())
+        #: Tells data sets apart.
+        self.key = path.name
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        return np.diff(self._ends, prepend=0)
+
+    def sample(self, index: int) -> tuple[np.ndarray, np.ndarray]:
+        """Its tokens, and for each whether it is learned."""
+        start, end = int(self._ends[index - 1]) if index else 0, int(self._ends[index])
+        return self._tokens[start:end], self._learned[start:end].astype(bool)
+
+    def learned_in(self, most: int) -> np.ndarray:
+        """For each sample, how many of its first `most` tokens are learned, but for the
+        first one, which nothing predicts."""
+        sums = np.concatenate([[0], np.cumsum(self._learned, dtype=np.int64)])
+        starts = self._ends - self.lengths
+        return sums[np.minimum(self._ends, starts + most)] - sums[np.minimum(
+            self._ends, starts + 1)]
+
+
+class Tokeniser:
+    """Makes tokens of records with the tokenizer of a folder."""
+
+    def __init__(self, folder: ModelFolder, learn: str = "responses") -> None:
+        self.folder = folder
+        self.learn = learn
+        self.tokenizer = folder.tokenizer()
+        if not self.tokenizer.is_fast:
+            raise InputError("%s: the tokenizer does not say which characters a token is of; "
+                             "save it as a fast one (tokenizer.json)" % folder.path)
+        self._render = Renderer(self.tokenizer, learn)
+        self._vocabulary = folder.config.get("vocab_size")
+
+    def __call__(self, batch: Sequence[tuple[str, dict[str, Any]]]) -> list[np.ndarray]:
+        """[tokens, learned, lengths] of the records."""
+        tokens, learned, lengths = [], [], []
+        for place, record in batch:
+            ids, mask = self.sample(self._render(record, place), place)
+            tokens += ids
+            learned += mask
+            lengths.append(len(ids))
+        return [np.array(a, t) for a, t in zip((tokens, learned, lengths), _FILES.values())]
+
+    def sample(self, text: Text, place: str) -> tuple[list[int], list[bool]]:
+        found = self.tokenizer(text.text, add_special_tokens=text.plain,
+                               return_offsets_mapping=True, verbose=False)
+        ids = list(found["input_ids"])
+        mask = [any(start < b and a < end for start, end in text.learned)
+                for a, b in found["offset_mapping"]]
+        end = self.tokenizer.eos_token_id
+        if text.plain and end is not None:
+            if not ids or ids[-1] != end:
+                ids.append(end)
+                mask.append(False)
+            mask[-1] = any(stop == len(text.text) for _, stop in text.learned)
+        top = max(ids, default=-1)
+        if self._vocabulary is not None and top >= self._vocabulary:
+            raise InputError("%s: token %d (%r) is outside the model's vocabulary of %d" % (
+                place, top, self.tokenizer.convert_ids_to_tokens(top), self._vocabulary))
+        return ids, mask
+
+
+def tokenised(data: Path, folder: ModelFolder, learn: str = "responses", *,
+              cache: Union[Path, None] = None, workers: int = 0,
+              progress: Progress = lambda done: None) -> Tokenised:
+    """The tokens of a data set, from the cache if they are there."""
+    if not data.is_file():
+        raise InputError("%s is not a file" % data)
+    tokeniser = Tokeniser(folder, learn)
+    path = (cache or cache_folder()) / ("tokens-" + _key(data, tokeniser))
+    if not path.is_dir():
+        _make(path, data, tokeniser, workers or os.cpu_count() or 1, progress)
+    found = Tokenised(path)
+    if not len(found):
+        raise InputError("%s has no records" % data)
+    return found
+
+
+def _key(data: Path, tokeniser: Tokeniser) -> str:
+    """Of everything that decides what the tokens are."""
+    hashed = hashlib.sha256(json.dumps([_FORMAT, tokeniser.learn]).encode())
+    with open(data, "rb") as file:
+        for piece in iter(lambda: file.read(1 << 20), b""):
+            hashed.update(piece)
+    tokenizer = tokeniser.tokenizer
+    for part in (tokenizer.backend_tokenizer.to_str(), json.dumps(tokenizer.chat_template),
+                 str(tokenizer.eos_token_id), str(tokeniser.folder.config.get("vocab_size"))):
+        hashed.update(part.encode())
+    return hashed.hexdigest()[:32]
+
+
+def _make(path: Path, data: Path, tokeniser: Tokeniser, workers: int,
+          progress: Progress) -> None:
+    part = path.parent / (path.name + ".part")
+    part.mkdir(parents=True, exist_ok=True)
+    done = {"records": 0, **dict.fromkeys(_FILES, 0)}
+    try:
+        done.update(json.loads((part / "done.json").read_text()))
+    except (OSError, ValueError):
+        pass  # a first try, or one that was killed before its first chunk
+    files = {}
+    for name, dtype in _FILES.items():
+        files[name] = open(part / name, "r+b" if (part / name).exists() else "w+b")
+        files[name].truncate(done[name] * dtype.itemsize)
+        files[name].seek(0, os.SEEK_END)
+    rest = itertools.islice(records(data), done["records"], None)
+    for tokens, learned, lengths in _chunks(rest, tokeniser, workers):
+        ends = done["tokens"] + np.cumsum(lengths, dtype=np.int64)
+        for name, array in (("tokens", tokens), ("learned", learned), ("ends", ends)):
+            files[name].write(array.tobytes())
+            files[name].flush()
+            done[name] += len(array)
+        done["records"] += len(lengths)
+        (part / "done.json.next").write_text(json.dumps(done))
+        os.replace(part / "done.json.next", part / "done.json")
+        progress(done["records"])
+    for file in files.values():
+        os.fsync(file.fileno())
+        file.close()
+    (part / "done.json").unlink(missing_ok=True)
+    try:
+        part.rename(path)
+    except OSError:  # another run was first
+        if not path.is_dir():
+            raise
+        shutil.rmtree(part)
+
+
+def _chunks(rest: Iterable[tuple[str, dict[str, Any]]], tokeniser: Tokeniser,
+            workers: int) -> Iterator[list[np.ndarray]]:
+    """Chunks in their order. A small file is not worth a second process."""
+    def chunks() -> Iterator[list[tuple[str, dict[str, Any]]]]:
+        source = iter(rest)
+        return iter(lambda: list(itertools.islice(source, _CHUNK)), [])
+
+    waiting = chunks()
+    first = list(itertools.islice(waiting, 4))
+    if workers == 1 or len(first) < 4:
+        for chunk in itertools.chain(first, waiting):
+            yield tokeniser(chunk)
+        return
+    arguments = (str(tokeniser.folder.path), str(tokeniser.folder.base.path), tokeniser.learn)
+    with ProcessPoolExecutor(workers, get_context("spawn"), _start_worker, arguments) as pool:
+        running = [pool.submit(_work, chunk) for chunk in first]
+        for chunk in waiting:
+            running.append(pool.submit(_work, chunk))
+            if len(running) > 4 * workers:
+                yield running.pop(0).result()
+        while running:
+            yield running.pop(0).result()
+
+
+_worker: Tokeniser
+
+
+def _start_worker(path: str, base: str, learn: str) -> None:
+    global _worker
+    _worker = Tokeniser(ModelFolder(path, None if path == base else base), learn)
+
+
+def _work(chunk: list[tuple[str, dict[str, Any]]]) -> list[np.ndarray]:
+    return _worker(chunk)

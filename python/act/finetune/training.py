@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The training run: from a folder and a data set to an adapter or a trained folder."""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Union
+
+import numpy as np
+
+from ..compiler import Module, import_config
+from ..device import Device
+from ..errors import InputError
+from ..step import Step
+from . import checkpoints, values
+from .adapters import Lora
+from .folder import ModelFolder, PathLike
+from .logs import Log
+from .rows import IGNORED, Batch, Batches, Rows
+from .schedule import Schedule
+from .tokens import Tokenised, tokenised
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The model as it is compiled: what decides memory."""
+
+    batch: int = 1  # rows of a micro-batch
+    seq: int = 2048  # tokens of a row
+    micro_batches: int = 1  # whose gradients are added before an update
+    lora: Union[Lora, None] = None  # None trains all weights
+    quantize: Union[str, None] = None  # nf4 or nf4-nested
+    dtype: Union[str, None] = None  # the config's
+    pack: bool = True
+    remat: str = "selective"
+
+    def import_model(self, config: dict[str, Any]) -> Module:
+        options: dict[str, Any] = {"batch": self.batch, "seq": self.seq, "dtype": self.dtype,
+                                   "quantize": self.quantize, "packed": self.pack}
+        if self.lora:
+            options.update(self.lora.import_options())
+        return import_config(config, **options)
+
+    def step_module(self, config: dict[str, Any], optimizer: dict[str, Any]) -> Module:
+        """The training step before kernels are formed."""
+        return self.import_model(config).run(
+            fuse_attention=True, remat=self.remat,
+            write_step={**optimizer, "micro-batches": self.micro_batches})
+
+
+@dataclass(frozen=True)
+class Optimizer:
+    """What updates the weights, and clips the gradient's norm before (0: never)."""
+
+    name: str = "adamw"
+    beta1: float = 0.9
+    beta2: float = 0.999
+    eps: float = 1e-8
+    weight_decay: float = 0.0
+    clip: float = 1.0
+
+    def options(self) -> dict[str, Any]:
+        """As --write-step has them."""
+        out = {"optimizer": self.name, "clip": repr(self.clip)}
+        if self.name == "adamw":
+            out.update({"beta1": repr(self.beta1), "beta2": repr(self.beta2),
+                        "eps": repr(self.eps), "weight-decay": repr(self.weight_decay)})
+        return out
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How long a run is, and what it does on the way."""
+
+    epochs: float = 1.0
+    steps: int = 0  # in place of epochs
+    seed: int = 0
+    eval_every: int = 0  # steps; 0: after the last
+    eval_fraction: float = 0.0  # of the data, where no data of its own is given
+    save_every: int = 0  # steps; 0: after the last
+    keep: int = 2  # checkpoints
+    learn: str = "responses"  # or all
+
+
+class Feed:
+    """A function's inputs from batches."""
+
+    def __init__(self, step: Step, function: str, seq: int) -> None:
+        self._shapes = {p.name: p.shape for p in step.inputs(function)}
+        unknown = set(self._shapes) - {"tokens", "labels", "cu_seqlens"}
+        if unknown:
+            raise InputError("the model has inputs that a text does not give: %s"
+                             % ", ".join(sorted(unknown)))
+        self.rows = math.prod(self._shapes["tokens"]) // seq
+
+    def __call__(self, batch: Batch) -> dict[str, np.ndarray]:
+        inputs = {"tokens": batch.tokens, "labels": batch.labels}
+        if "cu_seqlens" in self._shapes:
+            *groups, places = self._shapes["cu_seqlens"]
+            inputs["cu_seqlens"] = batch.boundaries(math.prod(groups), places - 1)
+        return {name: np.ascontiguousarray(array.reshape(self._shapes[name]), np.int32)
+                for name, array in inputs.items()}
+
+
+class Trainer:
+    """A training run that is set up: everything that can be wrong is checked by then.
+
+    ``output`` gets checkpoints, logs, and at the end ``adapter`` or ``model``.
+    """
+
+    def __init__(self, folder: ModelFolder, data: PathLike, output: PathLike, *,
+                 shape: Shape = Shape(), optimizer: Optimizer = Optimizer(),
+                 schedule: Schedule = Schedule(), plan: Plan = Plan(),
+                 eval_data: Union[PathLike, None] = None, device: str = "host",
+                 threads: int = 0, resume: bool = False, cache: Union[PathLike, None] = None,
+                 log: Union[Log, None] = None, any_memory: bool = False) -> None:
+        if folder.adapter and shape.lora and shape.lora != folder.adapter:
+            raise InputError("%s is an adapter of other settings (%s); continue it with its "
+                             "own, or merge it first" % (folder.path, folder.adapter))
+        if folder.adapter and not shape.lora:
+            raise InputError("%s is an adapter; merge it to train all weights" % folder.path)
+        if shape.quantize and not shape.lora:
+            raise InputError("weights of 4 bits are not trained; use LoRA on them")
+        self.folder, self.shape, self.output = folder, shape, Path(output)
+        self.optimizer, self.schedule, self.plan = optimizer, schedule, plan
+        self.log = log or Log(self.output)
+        self._open_data(Path(data), eval_data, cache)
+        self._device = Device(device, threads=threads)
+        self._settings = checkpoints.settings(
+            shape=shape, optimizer=optimizer, schedule=schedule, seed=plan.seed,
+            steps=self.steps, data=self.train_rows.data.key)
+        self._found = checkpoints.latest(self.output) if resume else None
+        if self._found:
+            checkpoints.check(self._found, self._settings)
+        elif checkpoints.latest(self.output):
+            raise InputError("%s has checkpoints of a run; --resume continues it, another "
+                             "--output begins a new one" % self.output)
+        self.log.stage("compiling")
+        module = shape.step_module(folder.config, optimizer.options())
+        self.report = module.report()
+        target = {"target": self._device.target} if self._device.target else {}
+        self.step = self._device.load(module.emit(**target), any_memory=any_memory)
+        self._feed = Feed(self.step, "step", shape.seq)
+        self._feed_eval = Feed(self.step, "eval", shape.seq)
+        self.batches = Batches(self.train_rows, self._feed.rows, plan.seed)
+        self._set_values()
+
+    def _open_data(self, data: Path, eval_data: Union[PathLike, None],
+                   cache: Union[PathLike, None]) -> None:
+        def read(path: Path) -> Tokenised:
+            self.log.stage("tokenising %s" % path)
+            return tokenised(path, self.folder, self.plan.learn, progress=self.log.records,
+                             cache=Path(cache) if cache else None)
+
+        whole = read(data)
+        self.train_rows = Rows(whole, self.shape.seq, self.shape.pack)
+        self.eval_rows: Union[Rows, None] = None
+        if eval_data is not None:
+            self.eval_rows = Rows(read(Path(eval_data)), self.shape.seq, self.shape.pack)
+        elif self.plan.eval_fraction:
+            self.train_rows, self.eval_rows = self.train_rows.held_out(
+                self.plan.eval_fraction, self.plan.seed)
+        rows = self.shape.batch * self.shape.micro_batches
+        per_epoch = -(-len(self.train_rows) // rows)
+        self.steps = self.plan.steps or max(1, round(self.plan.epochs * per_epoch))
+        self.log.data(self.train_rows, self.eval_rows, per_epoch, self.steps)
+
+    def _set_values(self) -> None:
+        self.log.stage("reading %s" % self.folder.base.path)
+        adapter = self.folder.adapter_tensors()
+        base = self.folder.tensors()
+        self.position, self.best = 0, math.inf
+        if self._found:
+            self.position, self.best = self._found.step, self._found.best
+            base, adapter = self._found.weights(self.folder)
+        found = values.Assignment(self.step.parameters, base, adapter)
+        found.set(self.step, self.plan.seed, self.log.bytes)
+        if self._found:
+            self._found.set_states(self.step)
+
+    def run(self) -> bool:
+        """Trains to the last step, or to the one that an interrupt ends; says whether it
+        was the last."""
+        with _interrupts() as interrupted:
+            self.log.begin(self.position, self.steps, self.report, self.step.statistics())
+            if any(s.name == "seed" for s in self.step.scalars):
+                self.step.set_scalar("seed", self.plan.seed)
+            while self.position < self.steps and not interrupted.is_set():
+                self._one(self.position + 1)
+            if self.position < self.steps:
+                self._save(None)
+                self.log.end("stopped after step %d; --resume goes on" % self.position)
+                return False
+            self._finish()
+            return True
+
+    def _one(self, number: int) -> None:
+        batch = self.batches[number]
+        rate = self.schedule.rate(number, self.steps)
+        start = time.perf_counter()
+        out = self.step.run("step", inputs=self._feed(batch),
+                            scalars={"lr": rate, "step": number})
+        seconds = time.perf_counter() - start
+        loss = float(out["loss"])
+        record = {"step": number, "loss": loss, "lr": rate,
+                  "epoch": number / self.batches.steps_per_epoch}
+        if "grad_norm" in out:
+            record["grad_norm"] = float(out["grad_norm"])
+        last = number == self.steps
+        self._finite(loss, number)
+        self.position = number
+        if self.eval_rows and (last or (self.plan.eval_every
+                                        and number % self.plan.eval_every == 0)):
+            record["eval_loss"] = self._evaluate(self.eval_rows)
+            record["eval_perplexity"] = math.exp(min(record["eval_loss"], 700))
+        self.log.step(record, batch.real, seconds)
+        found = record.get("eval_loss")
+        if last or (found is not None and found < self.best) or (
+                self.plan.save_every and number % self.plan.save_every == 0):
+            self._save(found)
+
+    def _finite(self, loss: float, number: int) -> None:
+        if not math.isfinite(loss):
+            kept = checkpoints.latest(self.output)
+            raise InputError("the loss of step %d is not finite; %s" % (
+                number, "the checkpoint of step %d was kept" % kept.step if kept
+                else "nothing was saved"))
+
+    def _evaluate(self, held_out: Rows) -> float:
+        """The mean loss over all labels of the held-out data."""
+        rows = Batches(held_out, self._feed_eval.rows, shuffle=False)
+        total = count = 0.0
+        for k in range(rows.steps_per_epoch):
+            batch = rows[k + 1]
+            labels = int((batch.labels != IGNORED).sum())
+            if labels:
+                out = self.step.run("eval", inputs=self._feed_eval(batch))
+                total += labels * float(out["loss"])
+                count += labels
+        return total / count
+
+    def _save(self, eval_loss: Union[float, None]) -> None:
+        if eval_loss is not None:
+            self.best = min(self.best, eval_loss)
+        checkpoints.save(self, eval_loss)
+        checkpoints.prune(self.output, self.plan.keep)
+
+    def _finish(self) -> None:
+        chosen = checkpoints.best(self.output) or checkpoints.latest(self.output)
+        assert chosen, "the last step was saved"
+        path = checkpoints.publish(chosen, self.output, adapter=bool(self.shape.lora))
+        self.log.end("saved %s" % path)
+        self.result = path
+
+
+class _interrupts:
+    """Within it, a first interrupt sets the event, and a second one ends the process."""
+
+    def __enter__(self) -> threading.Event:
+        self._event = threading.Event()
+        self._old = None
+        if threading.current_thread() is threading.main_thread():
+            self._old = signal.signal(signal.SIGINT, self._first)
+        return self._event
+
+    def _first(self, number: int, frame: Any) -> None:
+        self._event.set()
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    def __exit__(self, *unused: Any) -> None:
+        if self._old is not None:
+            signal.signal(signal.SIGINT, self._old)

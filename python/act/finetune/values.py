@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Weights between the tensors of a folder and the parameters of a step."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Callable, Iterator, Mapping, Sequence, Union
+
+from .._act import Entity
+from ..errors import InputError
+from ..step import Step
+from .adapters import PREFIX
+from .folder import Tensors
+
+if TYPE_CHECKING:
+    import torch
+
+# What files of real models have and no program needs: constants that it computes.
+_COMPUTED = re.compile(r"rotary_emb\.inv_freq$|\.attn\.(masked_)?bias$|position_ids$")
+# A file of a bare model lacks the prefix of one with a head, or the reverse.
+_PREFIXES = ("model.", "transformer.", "bert.")
+
+Progress = Callable[[int, int], None]  # bytes done, bytes in all
+
+
+def is_adapter(name: str) -> bool:
+    return name.endswith((".lora_A.weight", ".lora_B.weight"))
+
+
+def adapted_modules(step: Step) -> list[str]:
+    """The modules that have adapters."""
+    end = ".lora_A.weight"
+    return [p.name[:-len(end)] for p in step.parameters if p.name.endswith(end)]
+
+
+def _named(known: set[str], names: Sequence[str]) -> dict[str, str]:
+    """The parameter's name for each name of a file: itself, or with one prefix more or
+    less for all of them, whichever matches most."""
+    def plain(name: str) -> str:
+        return name
+
+    def added(prefix: str) -> Callable[[str], str]:
+        return lambda n: prefix + n if n not in known and prefix + n in known else n
+
+    def removed(prefix: str) -> Callable[[str], str]:
+        return lambda n: (n[len(prefix):] if n not in known and n.startswith(prefix)
+                          and n[len(prefix):] in known else n)
+
+    ways = [plain, *map(added, _PREFIXES), *map(removed, _PREFIXES)]
+    best = max(ways, key=lambda way: sum(way(n) in known for n in names))
+    return {n: best(n) for n in names}
+
+
+class Assignment:
+    """Which tensor each parameter takes. All that does not fit is one error."""
+
+    def __init__(self, parameters: Sequence[Entity], base: Tensors,
+                 adapter: Union[Tensors, None] = None) -> None:
+        self.sources: dict[str, tuple[Tensors, str]] = {}
+        self._problems: dict[str, list[str]] = {}
+        own = {p.name: p for p in parameters}
+        tied = {other: p.name for p in parameters for other in p.tied}
+        self._take(own, tied, base)
+        if adapter is not None:
+            self._take(own, tied, adapter, PREFIX)
+        for p in parameters:
+            if p.name not in self.sources and (adapter is not None or not is_adapter(p.name)):
+                self._problem("missing", p.name)
+        if self._problems:
+            where = str(base.folder) + (", %s" % adapter.folder if adapter else "")
+            raise InputError("the weights of %s do not fit the model%s" % (where, "".join(
+                "\n  %s:%s" % (what, _listed(names))
+                for what, names in self._problems.items())))
+
+    def _problem(self, what: str, name: str) -> None:
+        self._problems.setdefault(what, []).append(name)
+
+    def _take(self, own: Mapping[str, Entity], tied: Mapping[str, str], tensors: Tensors,
+              prefix: str = "") -> None:
+        bare = {n: n[len(prefix):] if n.startswith(prefix) else n for n in tensors}
+        matched = _named({*own, *tied}, list(bare.values()))
+        for file_name, name in bare.items():
+            name = matched[name]
+            target = tied.get(name, name)
+            if target not in own:
+                if not _COMPUTED.search(name):
+                    self._problem("unknown to the model", file_name)
+            elif tensors.shape(file_name) != list(own[target].shape):
+                self._problem("of another shape", "%s is %s, in the file %s" % (
+                    target, list(own[target].shape), tensors.shape(file_name)))
+            elif target in self.sources:
+                first, there = self.sources[target]
+                if not first[there].equal(tensors[file_name]):
+                    self._problem("tied in the model, but different in the files", file_name)
+            else:
+                self.sources[target] = (tensors, file_name)
+
+    def set(self, step: Step, seed: int, progress: Progress = lambda done, total: None) -> None:
+        """Sets all parameters: those without a tensor from the seed, as an adapter's that
+        begins. States become zero."""
+        parameters = step.parameters
+        total, done = sum(p.bytes for p in parameters), 0
+        for p in parameters:
+            if p.name in self.sources:
+                tensors, name = self.sources[p.name]
+                step.set(p.name, tensors[name])
+            else:
+                step.initialise(seed, p.name)
+            done += p.bytes
+            progress(done, total)
+
+
+def _listed(names: Sequence[str], most: int = 20) -> str:
+    more = ["and %d more" % (len(names) - most)] if len(names) > most else []
+    return "".join("\n    " + n for n in [*names[:most], *more])
+
+
+class StepTensors(Mapping[str, "torch.Tensor"]):
+    """Parameters or states of a step as torch tensors, which are read when they are asked
+    for, in the step's own type; those of 4 bits as f32."""
+
+    def __init__(self, step: Step, entities: Sequence[Entity], prefix: str = "") -> None:
+        self._step = step
+        self._entities = {prefix + e.name: e for e in entities}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entities)
+
+    def __len__(self) -> int:
+        return len(self._entities)
+
+    def __getitem__(self, name: str) -> torch.Tensor:
+        import torch
+        entity = self._entities[name]
+        types = {"bf16": torch.bfloat16, "f16": torch.float16, "i8": torch.int8,
+                 "i32": torch.int32}
+        return self._step.get(entity.name, torch.empty(
+            list(entity.shape), dtype=types.get(entity.dtype, torch.float32)))
+
+
+def trained(step: Step) -> list[Entity]:
+    return [p for p in step.parameters if not p.frozen]
+
+
+def adapter_of(step: Step) -> StepTensors:
+    """The adapters under peft's names."""
+    return StepTensors(step, trained(step), PREFIX)

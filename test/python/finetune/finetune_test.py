@@ -1,0 +1,506 @@
+# SPDX-License-Identifier: Apache-2.0
+"""finetune_test.py BUILD [PART...]: folders, data, training and answers of act.finetune,
+beside transformers and peft."""
+import contextlib
+import filecmp
+import io
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+build = pathlib.Path(sys.argv[1]).resolve()
+sys.path.insert(0, str(build / "python" / "site"))
+sys.path.insert(0, os.path.dirname(__file__))
+
+import numpy as np  # noqa: E402
+import peft  # noqa: E402
+import pyarrow  # noqa: E402
+import pyarrow.parquet  # noqa: E402
+import torch  # noqa: E402
+import transformers as T  # noqa: E402
+
+import act  # noqa: E402
+import toys  # noqa: E402
+from act.finetune import command  # noqa: E402
+from act.finetune.adapters import Lora  # noqa: E402
+from act.finetune.examples import Renderer, records  # noqa: E402
+from act.finetune.folder import ModelFolder, Tensors, written  # noqa: E402
+from act.finetune.generation import Generator, Sampling  # noqa: E402
+from act.finetune.merging import merge  # noqa: E402
+from act.finetune.rows import IGNORED, Batches, Rows  # noqa: E402
+from act.finetune.schedule import Schedule  # noqa: E402
+from act.finetune.tokens import Tokeniser, tokenised  # noqa: E402
+from act.finetune.training import Optimizer, Plan, Shape, Trainer  # noqa: E402
+
+T.utils.logging.set_verbosity_error()
+T.utils.logging.disable_progress_bar()
+failures = 0
+WORK = pathlib.Path(tempfile.mkdtemp(prefix="act-finetune-"))
+CACHE = WORK / "cache"
+
+
+def check(what, ok):
+    global failures
+    failures += not ok
+    print(("ok  " if ok else "BAD ") + what, flush=True)
+
+
+def refuses(what, text, call):
+    try:
+        call()
+    except act.Error as error:
+        check(f"{what}: {str(error)[:110]}", text in str(error))
+    except Exception as error:  # noqa: BLE001
+        check(f"{what}: {type(error).__name__}: {error}", False)
+    else:
+        check(f"{what} was not refused", False)
+
+
+def act_command(*words):
+    """What `act` prints to standard output, and its status."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()) as err:
+        status = command.main([str(w) for w in words])
+    return status, out.getvalue(), err.getvalue()
+
+
+def schedules():
+    optimizer = torch.optim.SGD([torch.zeros(1)], 1.0)
+    for kind, warmup, decay, least, theirs in (
+            ("cosine", 5, 0, 0, T.get_cosine_schedule_with_warmup(optimizer, 5, 40)),
+            ("cosine", 0, 0, 0.1, T.get_cosine_with_min_lr_schedule_with_warmup(
+                optimizer, 0, 40, min_lr_rate=0.1)),
+            ("linear", 0.1, 0, 0, T.get_linear_schedule_with_warmup(optimizer, 4, 40)),
+            ("constant", 3, 0, 0, T.get_constant_schedule_with_warmup(optimizer, 3)),
+            ("wsd", 5, 0.25, 0.2, T.get_wsd_schedule(optimizer, 5, 10, 40, min_lr_ratio=0.2))):
+        ours = Schedule(kind, 1.0, warmup, decay, least)
+        factor = theirs.lr_lambdas[0]
+        check(f"schedule {kind} is transformers'", all(
+            abs(ours.rate(step, 40) - factor(step - 1)) < 1e-12 for step in range(1, 42)))
+    refuses("a schedule", "expected one of", lambda: Schedule("step"))
+
+
+def data():
+    tok = toys.tokenizer()
+    base = WORK / "data-base"
+    toys.folder(base, tok=tok)
+    chats = toys.conversations(40)
+    tokeniser = Tokeniser(ModelFolder(base))
+    # The template's tokens, and the answers alone.
+    good = True
+    for messages in chats:
+        ids, mask = tokeniser.sample(Renderer(tok)({"messages": messages}, "here"), "here")
+        good &= ids == tok.apply_chat_template(messages, return_dict=False)
+        learned = tok.decode([i for i, m in zip(ids, mask) if m])
+        answers = [m["content"] for m in messages if m["role"] == "assistant"]
+        good &= learned == "".join(a + "<|im_end|>\n" for a in answers)
+    check("messages: tokens are transformers', answers are learned", good)
+    theirs = [{"from": {"user": "human", "assistant": "gpt"}[m["role"]], "value": m["content"]}
+              for m in chats[0]]
+    render = Renderer(tok)
+    check("conversations are messages", render({"conversations": theirs}, "").text == render(
+        {"messages": chats[0]}, "").text)
+    ids, mask = tokeniser.sample(render({"prompt": "who runs?", "completion": " the dog"}, ""), "")
+    check("a completion is learned, with the end", tok.decode(
+        [i for i, m in zip(ids, mask) if m]) == " the dog<|im_end|>" and
+        tok.decode(ids) == "who runs? the dog<|im_end|>")
+    ids, mask = tokeniser.sample(render({"text": "the red boat"}, ""), "")
+    check("a text is learned as a whole", all(mask) and ids[-1] == tok.eos_token_id)
+    both = render({"prompt": chats[0][:1], "completion": chats[0][1:2]}, "")
+    check("prompt and completion as messages", both.text[both.learned[0][0]:] ==
+          chats[0][1]["content"] + "<|im_end|>\n")
+    # A template that writes earlier answers otherwise than the last one.
+    odd = toys.tokenizer()
+    odd.chat_template = ("{% for m in messages %}[{{ m['role'] }}]{% if m['role'] == 'assistant' and "
+                         "loop.last %}(hm){% endif %}{{ m['content'] }};{% endfor %}"
+                         "{% if add_generation_prompt %}[assistant]{% endif %}")
+    turns = [*chats[0][:2], *chats[1][:2]]
+    found = Renderer(odd)({"messages": turns}, "")
+    check("of a template that rewrites earlier answers, the last is learned", [
+        found.text[a:b] for a, b in found.learned] == [f"(hm){turns[3]['content']};"])
+    # Files.
+    lines = toys.write_jsonl(WORK / "chats.jsonl", [{"messages": m} for m in chats])
+    table = pyarrow.table({"messages": chats})
+    pyarrow.parquet.write_table(table, WORK / "chats.parquet")
+    check("Parquet has the records of JSON lines", [r for _, r in records(
+        WORK / "chats.parquet")] == [r for _, r in records(lines)])
+    for text, wanted in (("{", "jsonl:1: not JSON"), ("[]", "expected a JSON object"),
+                         ('{"a": 1}', "expected one of messages"),
+                         ('{"messages": []}', "expected a list of messages"),
+                         ('{"messages": [{"role": "u", "content": ""}]}', "the role 'u'"),
+                         ('{"messages": [{"role": "user", "content": "a"}]}', "nothing to learn"),
+                         ('{"prompt": "a"}', "needs a completion"),
+                         ('{"text": 3}', "expected a text")):
+        bad = WORK / "bad.jsonl"
+        bad.write_text(text)
+        refuses(f"{text}", wanted, lambda: tokenised(bad, ModelFolder(base), cache=CACHE))
+    # Once made, and made in pieces by processes.
+    first = tokenised(lines, ModelFolder(base), cache=CACHE)
+    stamp = (first.path / "tokens").stat().st_mtime_ns
+    check("tokens are made once", (tokenised(lines, ModelFolder(base), cache=CACHE).path / "tokens"
+                                   ).stat().st_mtime_ns == stamp)
+    many = toys.write_jsonl(WORK / "many.jsonl", [{"messages": m} for m in toys.conversations(2600)])
+    one = tokenised(many, ModelFolder(base), cache=WORK / "one", workers=1)
+    killed = subprocess.Popen([sys.executable, "-c", (
+        "import sys; sys.path.insert(0, %r)\n"
+        "import os, pathlib\n"
+        "from act.finetune.folder import ModelFolder\n"
+        "from act.finetune.tokens import tokenised\n"
+        "if __name__ == '__main__':\n"
+        "    tokenised(pathlib.Path(%r), ModelFolder(%r), cache=pathlib.Path(%r), workers=1,\n"
+        "              progress=lambda done: os._exit(3) if done > 1000 else None)\n") % (
+            str(build / "python" / "site"), str(many), str(base), str(WORK / "two"))])
+    check("tokenising was interrupted", killed.wait() == 3)
+    part, = (WORK / "two").glob("*.part")
+    begun = json.loads((part / "done.json").read_text())["records"]
+    two = tokenised(many, ModelFolder(base), cache=WORK / "two", workers=2)
+    check(f"and went on after {begun} records, in two processes, to the same bytes", all(
+        filecmp.cmp(one.path / f, two.path / f, shallow=False) for f in ("tokens", "learned", "ends")))
+    # Rows: every sample once, whole, with labels of its own.
+    rows = Rows(first, 96)
+    seen = {}
+    for k in range(len(rows)):
+        batch = rows.batch([k])
+        ends = [*batch.starts[0][1:], 96]
+        for start, end in zip(batch.starts[0], ends):
+            ids, labels = batch.tokens[0, start:end], batch.labels[0, start:end]
+            if not ids.any():
+                good &= bool((labels == IGNORED).all())
+                continue
+            at = labels != IGNORED
+            good &= bool((labels[:-1][at[:-1]] == ids[1:][at[:-1]]).all()) and labels[-1] == IGNORED
+            seen[tuple(ids)] = seen.get(tuple(ids), 0) + 1
+    wanted = {}
+    for i in range(len(first)):
+        key = tuple(first.sample(i)[0][:96])
+        wanted[key] = wanted.get(key, 0) + 1
+    check(f"{len(first)} samples in {len(rows)} rows, {rows.padding:.0%} padding", good and seen == wanted)
+    batches = Batches(rows, 4, seed=3)
+    orders = [np.concatenate([batches[s].tokens for s in range(
+        e * batches.steps_per_epoch + 1, (e + 1) * batches.steps_per_epoch + 1)]) for e in (0, 1)]
+    again = Batches(rows, 4, seed=3)[batches.steps_per_epoch + 2]
+    check("epochs differ in order alone, and a step's batch is a function of the seed",
+          not np.array_equal(*orders) and np.array_equal(*(np.sort(o.sum(1)) for o in orders))
+          and np.array_equal(again.tokens, batches[batches.steps_per_epoch + 2].tokens))
+    refuses("rows that are too short", "no sample has a token to learn", lambda: Rows(first, 4))
+
+
+def logits_of(model, ids):
+    with torch.no_grad():
+        return model.double()(input_ids=torch.as_tensor(ids)).logits.numpy()
+
+
+def act_logits(path, ids, **options):
+    """Of one row, by the program that answers."""
+    made = Generator(ModelFolder(path), length=len(ids[0]), **options)
+    tokens = np.asarray(ids, np.int32)
+    return np.asarray(made._step.run("forward", inputs={"tokens": tokens})["logits"])
+
+
+def far(a, b):
+    return float(np.abs(a - b).max() / np.abs(b).max())
+
+
+def folders():
+    """Each kind in and out; sharded, bare, tied; and adapters both ways."""
+    tok = toys.tokenizer()
+    ids = np.random.default_rng(0).integers(0, len(tok), (1, 24))
+    data_file = toys.write_jsonl(WORK / "few.jsonl", [
+        {"messages": m} for m in toys.conversations(12)])
+    for kind in toys.KINDS:
+        base = WORK / f"in-{kind}"
+        model, _ = toys.folder(base, kind, tok, max_shard_size="20KB" if kind == "llama" else "5GB")
+        wanted = logits_of(model, ids)
+        check(f"{kind}: a folder's logits, {far(act_logits(base, ids), wanted):.0e}",
+              far(act_logits(base, ids), wanted) < 1e-5)
+        # Training all weights writes a folder.
+        shape = Shape(seq=64, micro_batches=2)
+        run = WORK / f"full-{kind}"
+        trainer = Trainer(ModelFolder(base), data_file, run, shape=shape, cache=CACHE,
+                          schedule=Schedule(peak=1e-2), plan=Plan(steps=2))
+        trainer.run()
+        trained = T.AutoModelForCausalLM.from_pretrained(run / "model").eval()
+        T.AutoTokenizer.from_pretrained(run / "model")
+        ours, theirs = act_logits(run / "model", ids), logits_of(trained, ids)
+        check(f"{kind}: a trained folder loads in transformers, {far(ours, theirs):.0e}",
+              far(ours, theirs) < 1e-5 and far(ours, wanted) > 1e-3)
+        # An adapter of act in peft, and merged in transformers.
+        lora = Lora(4, 8.0, ("all-linear",) if kind != "gpt2" else ("c_attn",), kind == "llama")
+        run = WORK / f"lora-{kind}"
+        Trainer(ModelFolder(base), data_file, run, shape=Shape(seq=64, lora=lora), cache=CACHE,
+                schedule=Schedule(peak=1e-2), plan=Plan(steps=3)).run()
+        ours = act_logits(run / "adapter", ids)
+        theirs = logits_of(peft.PeftModel.from_pretrained(
+            T.AutoModelForCausalLM.from_pretrained(base), run / "adapter").eval(), ids)
+        check(f"{kind}: an adapter of act in peft, {far(ours, theirs):.0e}",
+              far(ours, theirs) < 1e-5 and far(ours, wanted) > 1e-3)
+        merge(ModelFolder(run / "adapter"), WORK / f"merged-{kind}")
+        theirs = logits_of(T.AutoModelForCausalLM.from_pretrained(WORK / f"merged-{kind}"), ids)
+        check(f"{kind}: merged in transformers, {far(ours, theirs):.0e}", far(ours, theirs) < 1e-5)
+        # An adapter of peft in act.
+        targets = {"gpt2": ["c_attn", "c_proj"], "phi3": ["qkv_proj", "down_proj"]}.get(
+            kind, ["q_proj", "v_proj", "up_proj"])
+        made = peft.get_peft_model(T.AutoModelForCausalLM.from_pretrained(base), peft.LoraConfig(
+            r=4, lora_alpha=6, target_modules=targets, init_lora_weights=False,
+            use_rslora=kind == "phi3")).eval()
+        made.save_pretrained(WORK / f"peft-{kind}")
+        ours, theirs = act_logits(WORK / f"peft-{kind}", ids), logits_of(made, ids)
+        check(f"{kind}: an adapter of peft in act, {far(ours, theirs):.0e}",
+              far(ours, theirs) < 1e-5 and far(ours, wanted) > 1e-3)
+
+
+def broken():
+    """What is missing or does not fit is named."""
+    tok = toys.tokenizer()
+    base = WORK / "whole"
+    toys.folder(base, tok=tok)
+    refuses("no folder", "is not a folder", lambda: ModelFolder(WORK / "nowhere"))
+
+    def damaged(name, change):
+        copy = WORK / "damaged"
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(base, copy)
+        change(copy)
+        return copy
+
+    refuses("no config", "has no config.json", lambda: ModelFolder(damaged(
+        "", lambda c: (c / "config.json").unlink())))
+    refuses("a config of no JSON", "not JSON", lambda: ModelFolder(damaged(
+        "", lambda c: (c / "config.json").write_text("{"))))
+    refuses("no weights", "has no model.safetensors", lambda: Generator(ModelFolder(damaged(
+        "", lambda c: (c / "model.safetensors").unlink())), length=8))
+
+    def pickled(copy):
+        (copy / "model.safetensors").rename(copy / "pytorch_model.bin")
+    refuses("pickled weights", "save it again", lambda: Generator(ModelFolder(damaged(
+        "", pickled)), length=8))
+    refuses("half a file", "model.safetensors", lambda: Generator(ModelFolder(damaged(
+        "", lambda c: os.truncate(c / "model.safetensors", 5000))), length=8))
+    refuses("no tokenizer", "has no tokenizer.json", lambda: ModelFolder(damaged(
+        "", lambda c: [p.unlink() for p in c.glob("*token*")])).tokenizer())
+
+    def renamed(copy):
+        from safetensors.torch import load_file, save_file
+        tensors = load_file(copy / "model.safetensors")
+        tensors["model.layers.0.extra"] = tensors.pop("model.layers.0.mlp.up_proj.weight")
+        tensors["model.norm.weight"] = tensors["model.norm.weight"][:8].clone()
+        save_file(tensors, copy / "model.safetensors", {"format": "pt"})
+    refuses("three wrong tensors", "of another shape", lambda: Generator(ModelFolder(damaged(
+        "", renamed)), length=8))
+    made = peft.get_peft_model(T.AutoModelForCausalLM.from_pretrained(base), peft.LoraConfig(
+        r=4, target_modules=["q_proj"], use_dora=True))
+    made.save_pretrained(WORK / "dora")
+    refuses("what act does not compute", "use_dora", lambda: ModelFolder(WORK / "dora"))
+    made = peft.get_peft_model(T.AutoModelForCausalLM.from_pretrained(base), peft.LoraConfig(
+        r=4, target_modules=["q_proj"]))
+    made.save_pretrained(WORK / "moved")
+    settings = json.loads((WORK / "moved/adapter_config.json").read_text())
+    (WORK / "moved/adapter_config.json").write_text(json.dumps(
+        {**settings, "base_model_name_or_path": "somewhere/else"}))
+    refuses("a base that is elsewhere", "give it with --base", lambda: ModelFolder(WORK / "moved"))
+    check("a base that is given", ModelFolder(WORK / "moved", base).base.path == base)
+
+
+def resumed():
+    """A run that is interrupted and one that is not end with the same bytes."""
+    tok = toys.tokenizer()
+    base = WORK / "resume-base"
+    toys.folder(base, "llama-tied", tok)
+    file = toys.write_jsonl(WORK / "resume.jsonl", [{"messages": m} for m in toys.conversations(60)])
+
+    def trainer(name, **options):
+        options = {"remat": "selective", "lora": Lora(4), "resume": False, "quantize": "nf4", **options}
+        return Trainer(ModelFolder(base), file, WORK / name, cache=CACHE, resume=options["resume"],
+                       shape=Shape(1, 64, 2, options["lora"], options["quantize"],
+                                   remat=options["remat"]),
+                       schedule=Schedule(peak=5e-3, warmup=2),
+                       plan=Plan(steps=8, seed=5, eval_fraction=0.2, eval_every=4, save_every=3,
+                                 keep=9))
+
+    def same(a, b, *files):
+        return all(filecmp.cmp(WORK / a / f, WORK / b / f, shallow=False) for f in files)
+
+    for kind, options, file_name in (("lora", {}, "adapter_model.safetensors"),
+                                     ("full", {"lora": None, "quantize": None}, "model.safetensors")):
+        trainer(f"{kind}-once", **options).run()
+        for step in (3, 4, 6):
+            shutil.rmtree(WORK / f"{kind}-twice", ignore_errors=True)
+            for kept in (WORK / f"{kind}-once").glob("checkpoint-*"):
+                if int(kept.name.split("-")[1]) <= step:
+                    shutil.copytree(kept, WORK / f"{kind}-twice" / kept.name)
+            again = trainer(f"{kind}-twice", resume=True, remat="layer", **options)
+            check(f"{kind}: continues at step {again.position}", again.position == step)
+            again.run()
+            check(f"{kind}: resumed at {step}, the same bytes", same(
+                f"{kind}-once", f"{kind}-twice", f"checkpoint-8/{file_name}",
+                "checkpoint-8/optimizer.safetensors"))
+    refuses("another run's folder", "--resume", lambda: trainer("lora-once"))
+    refuses("other settings", "made with other settings", lambda: trainer(
+        "lora-once", resume=True, lora=Lora(8)))
+    records_ = [json.loads(line) for line in (WORK / "lora-once/log.jsonl").read_text().splitlines()]
+    steps = [r for r in records_ if "loss" in r]
+    check("a log line for each step, with memory and rates", [r["step"] for r in steps] == list(
+        range(1, 9)) and records_[0]["planned_bytes"] > 0 and all(
+        {"lr", "tokens_per_second", "epoch"} <= set(r) for r in steps) and "eval_loss" in steps[3])
+
+
+KILLED = """
+import sys
+sys.path.insert(0, %(site)r)
+import os, pathlib, random, threading, time
+import torch
+from act.finetune.folder import write_json, write_tensors, written
+value = float(sys.argv[1])
+threading.Thread(target=lambda: (time.sleep(random.random() * 0.05), os._exit(9)), daemon=True).start()
+while True:
+    with written(%(path)r) as path:
+        write_tensors(path, "model", {"a": torch.full((200000,), value)})
+        write_json(path / "training.json", {"value": value})
+    value += 1
+"""
+
+
+def killed():
+    """A save that is killed at any moment leaves a folder whose files belong together."""
+    path = WORK / "killed/folder"
+    with written(path) as new:
+        (new / "training.json").write_text('{"value": -1}')
+        from act.finetune.folder import write_tensors
+        write_tensors(new, "model", {"a": torch.full((200000,), -1.0)})
+    torn = found = 0
+    for k in range(6):
+        subprocess.run([sys.executable, "-c", KILLED % {
+            "site": str(build / "python" / "site"), "path": str(path)}, str(1000 * k)])
+        with contextlib.suppress(RuntimeError):  # begins as the next save does
+            with written(path):
+                raise RuntimeError
+        value = json.loads((path / "training.json").read_text())["value"]
+        tensor = Tensors(path)["a"]
+        torn += not bool((tensor == value).all())
+        found += value >= 0
+    check(f"killed six times: {found} with a newer save, {torn} torn", torn == 0)
+
+
+def interrupt():
+    """SIGINT ends the step and saves; --resume goes on."""
+    tok = toys.tokenizer()
+    base = WORK / "interrupted-base"
+    toys.folder(base, tok=tok)
+    file = toys.write_jsonl(WORK / "i.jsonl", [{"messages": m} for m in toys.conversations(40)])
+    words = [sys.executable, "-m", "act.finetune.command", "train", str(base), "--data", str(file),
+             "-o", str(WORK / "interrupted"), "--seq", "64", "--steps", "100000", "--rank", "4",
+             "--cache", str(CACHE)]
+    run = subprocess.Popen(words, env={**os.environ, "PYTHONPATH": str(build / "python" / "site")},
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    log = WORK / "interrupted/log.jsonl"
+    limit = time.time() + 120
+    while time.time() < limit and not (log.exists() and log.read_text().count("loss") > 3):
+        time.sleep(0.1)
+    run.send_signal(signal.SIGINT)
+    out, err = run.communicate(timeout=60)
+    status = run.returncode
+    saved = list((WORK / "interrupted").glob("checkpoint-*"))
+    check(f"an interrupted run says how to go on, status {status}", status == 130 and len(saved) == 1
+          and "--resume goes on" in err)
+
+
+def answers():
+    """Greedy answers and sampled ones are transformers'; stop strings; batches."""
+    tok = toys.tokenizer()
+    base = WORK / "answers-base"
+    model, _ = toys.folder(base, tok=tok)
+    maker = Generator(ModelFolder(base), length=64, batch=3)
+    prompts = [maker.encode(maker.prompt([{"role": "user", "content": q}]), special=False)
+               for q, _ in toys.PAIRS[:5]]
+    rows = maker.generate(prompts, most=20)
+    good = True
+    for row, prompt in zip(rows, prompts):
+        with torch.no_grad():
+            theirs = model.generate(torch.tensor([prompt]), max_new_tokens=20, do_sample=False)
+        good &= row.ids == theirs[0].tolist()
+    check("greedy answers in batches are transformers'", good)
+    with torch.no_grad():
+        theirs = model.generate(torch.tensor([prompts[0]]), max_new_tokens=20, do_sample=False,
+                                repetition_penalty=1.3)
+    ours, = maker.generate(prompts[:1], most=20, sampling=Sampling(0.0, repetition_penalty=1.3))
+    check("with a penalty for repetition too", ours.ids == theirs[0].tolist())
+    sampling = Sampling(0.8, top_k=30, top_p=0.9, min_p=0.02, seed=4)
+    pieces = []
+    first = maker.generate(prompts[:2], most=12, sampling=sampling,
+                           write=lambda k, text: pieces.append((k, text)))
+    again = maker.generate(prompts, most=12, sampling=sampling)
+    check("sampled answers depend on the seed, not on the batch", all(
+        a.ids == b.ids for a, b in zip(first, again)))
+    check("what is streamed is the answer", all("".join(t for k, t in pieces if k == r.number) == r.text
+                                                for r in first))
+    text = first[0].text
+    stop = text[len(text) // 2:][:3]
+    pieces = []
+    stopped, = maker.generate(prompts[:1], most=12, sampling=sampling, stop=[stop],
+                              write=lambda k, text: pieces.append(text))
+    check(f"ends before {stop!r}", stopped.text == text[:text.index(stop)] == "".join(pieces))
+    refuses("a prompt that is too long", "compiled for 64", lambda: maker.generate([[1] * 64]))
+    refuses("a temperature", "at least 0", lambda: Sampling(-1))
+
+
+def job():
+    """The commands, from a folder and conversations to an answer, on host and simulator."""
+    tok = toys.tokenizer()
+    base = WORK / "job-base"
+    model, _ = toys.folder(base, "llama-tied", tok)
+    file = toys.write_jsonl(WORK / "job.jsonl", [{"messages": m} for m in toys.conversations(150)])
+    common = ["--data", file, "--seq", 96, "--cache", CACHE]
+    status, out, _ = act_command("train", base, *common, "-o", WORK / "job", "--method", "full",
+                                 "--epochs", 12, "--lr", 1e-2, "--eval-fraction", 0.1)
+    check(f"act train: {out.strip()[-9:]}", status == 0 and out.strip() == str(WORK / "job/model"))
+    status, out, _ = act_command("generate", WORK / "job/model", "where is the blue boat?")
+    check(f"act generate: {out.strip()}", status == 0 and out.strip() == "the blue boat is in the house.")
+    # Other answers by an adapter, on both devices: the same losses.
+    other = [[{"role": "user", "content": q}, {"role": "assistant", "content": "in the tree."}]
+             for q, _ in toys.PAIRS] * 3
+    other = toys.write_jsonl(WORK / "other.jsonl", [{"messages": m} for m in other])
+    losses = []
+    for device, steps in (("host", 30), ("sim:sm_80", 2)):
+        run = WORK / f"job-{device[:3]}"
+        status, out, err = act_command(
+            "train", WORK / "job/model", "--data", other, "--seq", 64, "--cache", CACHE, "-o", run,
+            "--rank", 8, "--lr", 1e-2, "--steps", steps, "--schedule", "constant", "--warmup", 0,
+            "--device", device)
+        check(f"act train on {device}", status == 0)
+        losses.append([json.loads(line)["loss"] for line in (run / "log.jsonl").read_text().splitlines()
+                       if '"loss"' in line])
+    check(f"losses on both: {losses[0][1]:.4f}, {losses[1][1]:.4f}",
+          np.allclose(losses[0][:2], losses[1], rtol=1e-4))
+    status, out, _ = act_command("generate", WORK / "job-hos/adapter", "where is the blue boat?")
+    check(f"the adapter answers: {out.strip()}", status == 0 and out.strip() == "in the tree.")
+    status, _, _ = act_command("merge", WORK / "job-hos/adapter", "-o", WORK / "job-merged")
+    status, out, _ = act_command("generate", WORK / "job-merged", "where is the red cat?", "who runs?",
+                                 "--length", 64)
+    check("merged, two prompts at once", status == 0 and [json.loads(line)["answer"] for line in
+                                                         out.splitlines()] == ["in the tree."] * 2)
+    status, out, _ = act_command("report", base, "--seq", 96, "--format", "json", "--method", "full",
+                                 "--accumulate", 1)
+    begun = json.loads((WORK / "job/log.jsonl").read_text().splitlines()[0])
+    check("act report has the bytes of the run", status == 0 and json.loads(out)[
+        "total_peak_bytes"] == begun["planned_bytes"] and json.loads(out)["arena_bytes"] == begun["arena_bytes"])
+    status, _, err = act_command("train", base, *common, "-o", WORK / "job", "--method", "full")
+    check(f"errors are one line: {err.strip()[:80]}", status == 1 and "act: error:" in err
+          and "Traceback" not in err)
+
+
+PARTS = [schedules, data, broken, answers, folders, resumed, killed, interrupt, job]
+if __name__ == "__main__":
+    for part in PARTS:
+        if not sys.argv[2:] or part.__name__ in sys.argv[2:]:
+            start = time.time()
+            part()
+            print(f"    {part.__name__}: {time.time() - start:.1f} s", flush=True)
+    shutil.rmtree(WORK)
+    print(f"{failures} failures")
+    sys.exit(failures > 0)
