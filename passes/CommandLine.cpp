@@ -177,6 +177,10 @@ void Words::placeDeviceMemory() {
 
 // One pass for all of them. A budget has to know what the step needs.
 void Words::gatherStep() {
+  for (Word &w : words)
+    for (const act::OptPassFlag &flag : act::optPassFlags())
+      if (!w.assigns && flag.alone && w.name == flag.name)
+        w = Word(w.name, flag.alone);
   auto isStep = [](const Word &w) {
     return w.assigns &&
            std::any_of(act::optPassFlags().begin(), act::optPassFlags().end(),
@@ -242,6 +246,11 @@ const std::vector<act::OptPassFlag> &act::optPassFlags() {
       {"grad-dtype", step},
       {"micro-batches", step},
       {"clip", step},
+      {"state-dtype", step},
+      {"grad-norm", step, "true"},
+      {"loss-scale", step, "true"},
+      {"momentum", step},
+      {"decay-on", step},
       {"beta1", step},
       {"beta2", step},
       {"eps", step},

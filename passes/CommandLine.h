@@ -35,6 +35,7 @@ extern const char optPassFlagsHelp[];
 /// A flag of these that is no pass, and the passes that it is for.
 struct OptPassFlag {
   const char *name, *of;
+  const char *alone = nullptr; ///< its value where none is given
 };
 const std::vector<OptPassFlag> &optPassFlags();
 

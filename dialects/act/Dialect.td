@@ -158,7 +158,7 @@ def Act_ParameterBuffer : I32EnumAttr<"ParameterBuffer",
     "the persistent buffers of a parameter: itself, and what training keeps", [
   I32EnumAttrCase<"Parameter", 0, "parameter">, I32EnumAttrCase<"Gradient", 1, "gradient">,
   I32EnumAttrCase<"Master", 2, "master">, I32EnumAttrCase<"ExpAvg", 3, "exp_avg">,
-  I32EnumAttrCase<"ExpAvgSq", 4, "exp_avg_sq">]> {
+  I32EnumAttrCase<"ExpAvgSq", 4, "exp_avg_sq">, I32EnumAttrCase<"Momentum", 5, "momentum">]> {
   let cppNamespace = "::act";
   let genSpecializedAttr = 0;
 }
@@ -177,7 +177,7 @@ def Act_KernelOperandAttr : Act_Attr<"KernelOperand", "operand"> {
     - `input i`, `result i`, `workspace i`: the group's, counted from 0.
     - `scratch`: memory that kernels of this target exchange, outside the arena.
     - `effect i buffer`: a buffer of the parameter that the group's effect i acts
-      on: `parameter`, `gradient`, `master`, `exp_avg` or `exp_avg_sq`.
+      on: `parameter`, `gradient`, `master`, `exp_avg`, `exp_avg_sq` or `momentum`.
 
     `written`: the kernel writes it.
 

@@ -48,7 +48,7 @@ FailureOr<KernelOperandAttr> KernelOperandAttr::parseOperand(AsmParser &p) {
   if (*kind == KernelMemory::Effect) {
     auto named = word([](StringRef s) { return symbolizeParameterBuffer(s); },
                       "buffer of a parameter: parameter, gradient, master, "
-                      "exp_avg or exp_avg_sq");
+                      "exp_avg, exp_avg_sq or momentum");
     if (!named)
       return failure();
     buffer = *named;

@@ -22,8 +22,18 @@ static int64_t parameterElements(Operation *op, FlatSymbolRefAttr name) {
   CostClass OP::getCostClass() { return CostClass::Effect; }
 UPDATE_COST(ZeroGradOp, 0)
 UPDATE_COST(AdamWOp, 15)
-UPDATE_COST(SgdOp, 2)
+UPDATE_COST(LionOp, 9)
 UPDATE_COST(GradSquareSumOp, 2)
 
-int64_t ClipOp::getFlops() { return 3; }
+int64_t SgdOp::getFlops() {
+  int64_t each = 2 + (getMomentum() ? 2 : 0) + (getWeightDecay() ? 2 : 0);
+  return flopsProduct({each, parameterElements(*this, getNameAttr())});
+}
+CostClass SgdOp::getCostClass() { return CostClass::Effect; }
+
+int64_t ClipOp::getFlops() {
+  return (getMaxNorm() ? 3 : 0) + (getScale() ? 2 : 0);
+}
 CostClass ClipOp::getCostClass() { return CostClass::Cheap; }
+int64_t GradNormOp::getFlops() { return 1 + (getScale() ? 1 : 0); }
+CostClass GradNormOp::getCostClass() { return CostClass::Cheap; }

@@ -40,35 +40,74 @@ def Act_GradSquareSumOp : Act_Op<"grad_square_sum", [SameTypes<["Sum", "Result"]
   let hasVerifier = 1;
 }
 
-def Act_ClipOp : Act_Op<"clip", [Pure, SameTypes<["SquareSum", "Result"]>, Costed, LowerableToLinalg]> {
-  let summary = "the factor that clips gradients to a norm";
+def Act_GradNormOp : Act_Op<"grad_norm", [Pure, SameTypes<["SquareSum", "Result"]>, Costed, LowerableToLinalg]> {
+  let summary = "the norm of gradients";
   let description = [{
-    min(1, max_norm / (sqrt(square_sum) + 1e-6)), as torch's clip_grad_norm_.
+    sqrt(square_sum). With `scale`, gradients are those of a loss times that
+    number, and the norm is of gradients without it: sqrt(square_sum) / scale.
+
+    Example:
+    ```mlir
+    %n = act.grad_norm %s : tensor<f32>
+    %n = act.grad_norm %s scale(%k : tensor<f32>) : tensor<f32>
+    ```
+  }];
+  let arguments = (ins RankedTensorOf<[F32]>:$square_sum, Optional<RankedTensorOf<[F32]>>:$scale);
+  let results = (outs RankedTensorOf<[F32]>:$result);
+  let assemblyFormat = [{
+    $square_sum (`scale` `(` $scale^ `:` type($scale) `)`)? attr-dict `:` type($square_sum)
+  }];
+  let hasVerifier = 1;
+}
+
+def Act_ClipOp : Act_Op<"clip", [Pure, SameTypes<["SquareSum", "Result"]>, Costed, LowerableToLinalg]> {
+  let summary = "the factor that clips gradients to a norm, and takes a loss's scale back";
+  let description = [{
+    min(1, max_norm / (norm + 1e-6)), as torch's clip_grad_norm_, with
+    norm = sqrt(square_sum).
+
+    With `scale`, gradients are those of a loss times that number: the norm is
+    sqrt(square_sum) / scale and the factor is divided by the scale. It is 0 if the
+    sum is not finite, and then an update changes nothing. Without `max_norm`,
+    which only `scale` allows, nothing is clipped.
 
     Example:
     ```mlir
     %c = act.clip %s max_norm 1.000000e+00 : tensor<f32>
+    %c = act.clip %s scale(%k : tensor<f32>) : tensor<f32>
     ```
   }];
-  let arguments = (ins RankedTensorOf<[F32]>:$square_sum, F64Attr:$max_norm);
+  let arguments = (ins RankedTensorOf<[F32]>:$square_sum, Optional<RankedTensorOf<[F32]>>:$scale,
+    OptionalAttr<F64Attr>:$max_norm);
   let results = (outs RankedTensorOf<[F32]>:$result);
-  let assemblyFormat = "$square_sum `max_norm` custom<Number>($max_norm) attr-dict `:` type($square_sum)";
+  let assemblyFormat = [{
+    $square_sum (`scale` `(` $scale^ `:` type($scale) `)`)? (`max_norm` custom<Number>($max_norm)^)? attr-dict `:` type($square_sum)
+  }];
   let hasVerifier = 1;
 }
 
-def Act_AdamWOp : Act_UpdateOp<"adamw"> {
+class Act_OptimizerOp<string mnemonic> : Act_UpdateOp<mnemonic> {
+  let hasVerifier = 1;
+  // What every optimizer's description relies on.
+  string common = [{
+    g = clip * grad, in f32 (f64 for f64 parameters). A clip of 0 changes nothing.
+    With `master`, w is the f32 master copy and the parameter becomes w rounded to
+    its type. Moments have the type of the parameter's `act.state_type`, else f32.
+  }];
+}
+
+def Act_AdamWOp : Act_OptimizerOp<"adamw"> {
   let summary = "AdamW's update of a parameter";
   let description = [{
-    With g = clip * grad, at step t = 1, 2, ... (Loshchilov and Hutter 2019, in
-    the order of operations of torch.optim.AdamW):
+    At step t = 1, 2, ... (Loshchilov and Hutter 2019, in the order of operations
+    of torch.optim.AdamW):
 
         w -= lr * weight_decay * w
         m  = beta1 * m + (1 - beta1) * g
         v  = beta2 * v + (1 - beta2) * g^2
         w -= lr / (1 - beta1^t) * m / (sqrt(v / (1 - beta2^t)) + eps)
 
-    in f32 (f64 for f64 parameters). m and v are f32. With `master`, w is the f32 master copy
-    and the parameter becomes w rounded to its type.
+    }] # common # [{
 
     Example:
     ```mlir
@@ -82,23 +121,55 @@ def Act_AdamWOp : Act_UpdateOp<"adamw"> {
     $name `lr` `(` $lr `)` `step` `(` $step `)` (`clip` `(` $clip^ `:` type($clip) `)`)?
     `betas` custom<Numbers>($betas) `eps` custom<Number>($eps) `weight_decay` custom<Number>($weight_decay) (`master` $master^)? attr-dict
   }];
-  let hasVerifier = 1;
 }
 
-def Act_SgdOp : Act_UpdateOp<"sgd"> {
+def Act_LionOp : Act_OptimizerOp<"lion"> {
+  let summary = "Lion's update of a parameter";
+  let description = [{
+    Chen et al. 2023, "Symbolic Discovery of Optimization Algorithms", algorithm 2:
+
+        w -= lr * weight_decay * w
+        w -= lr * sign(beta1 * m + (1 - beta1) * g)
+        m  = beta2 * m + (1 - beta2) * g
+
+    }] # common # [{
+
+    Example:
+    ```mlir
+    act.lion @w lr(%lr) betas [9.000000e-01, 9.900000e-01] weight_decay 1.000000e-01
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$name, F32:$lr, Optional<RankedTensorOf<[F32]>>:$clip,
+    DenseF64ArrayAttr:$betas, F64Attr:$weight_decay, UnitAttr:$master);
+  let assemblyFormat = [{
+    $name `lr` `(` $lr `)` (`clip` `(` $clip^ `:` type($clip) `)`)?
+    `betas` custom<Numbers>($betas) `weight_decay` custom<Number>($weight_decay) (`master` $master^)? attr-dict
+  }];
+}
+
+def Act_SgdOp : Act_OptimizerOp<"sgd"> {
   let summary = "gradient descent's update of a parameter";
   let description = [{
-    w -= lr * clip * grad. `master` as in `act.adamw`.
+    In the order of operations of torch.optim.SGD:
+
+        g += weight_decay * w
+        m  = momentum * m + g
+        w -= lr * m
+
+    Without `momentum` there is no m, and w -= lr * g.
+
+    }] # common # [{
 
     Example:
     ```mlir
     act.sgd @w lr(%lr)
+    act.sgd @w lr(%lr) momentum 9.000000e-01 weight_decay 1.000000e-02
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$name, F32:$lr, Optional<RankedTensorOf<[F32]>>:$clip,
-    UnitAttr:$master);
+    OptionalAttr<F64Attr>:$momentum, OptionalAttr<F64Attr>:$weight_decay, UnitAttr:$master);
   let assemblyFormat = [{
-    $name `lr` `(` $lr `)` (`clip` `(` $clip^ `:` type($clip) `)`)? (`master` $master^)? attr-dict
+    $name `lr` `(` $lr `)` (`clip` `(` $clip^ `:` type($clip) `)`)? (`momentum` custom<Number>($momentum)^)?
+    (`weight_decay` custom<Number>($weight_decay)^)? (`master` $master^)? attr-dict
   }];
-  let hasVerifier = 1;
 }

@@ -4,21 +4,57 @@
 // buffers. Element i of a buffer's next contents depends on elements i of the
 // operands and on scalars, so it may overwrite the old one in place.
 #include "dialects/act/LinalgBuilder.h"
+#include <limits>
 
 using namespace mlir;
 
 namespace act {
 
+// The norm of gradients whose loss was scaled.
+static Value normOf(Scalars &s, ValueRange x, bool scaled) {
+  Value norm = s.sqrt(x[0]);
+  return scaled ? s.div(norm, x[1]) : norm;
+}
+
+static SmallVector<LinalgBuilder::Input> wholeOf(LinalgBuilder &l,
+                                                 ValueRange tensors) {
+  SmallVector<LinalgBuilder::Input> inputs;
+  for (Value tensor : tensors)
+    inputs.push_back(l.whole(tensor));
+  return inputs;
+}
+
+LogicalResult GradNormOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
+                                        SmallVectorImpl<Value> &results) {
+  LinalgBuilder l(b, getLoc(), {operands[0].getType()});
+  bool scaled = bool(getScale());
+  results.push_back(l.map(
+      shapeOf(operands[0]), wholeOf(l, operands), b.getF32Type(),
+      [&](Scalars &s, ValueRange x) { return normOf(s, x, scaled); }));
+  return success();
+}
+
 // min(1, max_norm / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_.
 LogicalResult ClipOp::lowerToLinalg(OpBuilder &b, ValueRange operands,
                                     SmallVectorImpl<Value> &results) {
   LinalgBuilder l(b, getLoc(), {operands[0].getType()});
-  double norm = getMaxNorm().convertToDouble();
-  results.push_back(l.map(shapeOf(operands[0]), {l.whole(operands[0])},
-                          b.getF32Type(), [&](Scalars &s, ValueRange x) {
-                            Value length = s.add(s.sqrt(x[0]), s.f(1e-6));
-                            return s.min(s.f(1), s.div(s.f(norm), length));
-                          }));
+  bool scaled = bool(getScale());
+  std::optional<APFloat> most = getMaxNorm();
+  results.push_back(l.map(
+      shapeOf(operands[0]), wholeOf(l, operands), b.getF32Type(),
+      [&](Scalars &s, ValueRange x) {
+        Value factor = s.f(1);
+        if (most) {
+          Value length = s.add(normOf(s, x, scaled), s.f(1e-6));
+          factor = s.min(factor, s.div(s.f(most->convertToDouble()), length));
+        }
+        if (!scaled)
+          return factor;
+        Value infinity = s.f(std::numeric_limits<double>::infinity());
+        Value finite = arith::CmpFOp::create(
+            s.b, s.loc, arith::CmpFPredicate::OLT, x[0], infinity);
+        return s.select(finite, s.div(factor, x[1]), s.f(0));
+      }));
   return success();
 }
 
@@ -44,11 +80,55 @@ static SmallVector<BufferUse> usesOfUpdate(bool master) {
           {ParameterBuffer::Master, BufferUse::Update}};
 }
 
-SmallVector<BufferUse> AdamWOp::getBufferUses() {
-  SmallVector<BufferUse> uses = usesOfUpdate(getMaster());
-  uses.push_back({ParameterBuffer::ExpAvg, BufferUse::Update});
-  uses.push_back({ParameterBuffer::ExpAvgSq, BufferUse::Update});
+static SmallVector<BufferUse> usesOfUpdate(bool master,
+                                           ArrayRef<ParameterBuffer> moments) {
+  SmallVector<BufferUse> uses = usesOfUpdate(master);
+  for (ParameterBuffer m : moments)
+    uses.push_back({m, BufferUse::Update});
   return uses;
+}
+
+/// An update of each element: `body` gets the clipped gradient, the old weight
+/// and the moments, and returns the new weight and moments. `buffers` are in
+/// the order of usesOfUpdate. Where the factor that clips is 0, everything
+/// stays as it was.
+static void lowerUpdate(
+    LinalgBuilder &l, bool master, ArrayRef<Value> buffers, Value clip,
+    SmallVectorImpl<Value> &next,
+    function_ref<SmallVector<Value>(Scalars &, Value, Value, ValueRange)>
+        body) {
+  Value param = buffers[0], old = buffers[master ? 2 : 0];
+  ArrayRef<Value> moments = buffers.drop_front(master ? 3 : 2);
+  SmallVector<LinalgBuilder::Input> inputs{l.whole(buffers[1]), l.whole(old)};
+  SmallVector<Type> elements{elementOf(param)};
+  if (master)
+    elements.push_back(elementOf(old));
+  for (Value moment : moments) {
+    inputs.push_back(l.whole(moment));
+    elements.push_back(elementOf(moment));
+  }
+  if (clip)
+    inputs.push_back(scalarInput(l, clip));
+  next = l.mapAll(
+      shapeOf(param), inputs, elements, [&](Scalars &s, ValueRange x) {
+        Value g = clip ? s.mul(x.back(), x[0]) : x[0];
+        SmallVector<Value> out = body(s, g, x[1], x.slice(2, moments.size()));
+        if (clip) {
+          Value skipped = arith::CmpFOp::create(
+              s.b, s.loc, arith::CmpFPredicate::OEQ, x.back(), s.f(0));
+          for (auto [value, before] :
+               llvm::zip(out, x.slice(1, 1 + moments.size())))
+            value = s.select(skipped, before, value);
+        }
+        if (master)
+          out.insert(out.begin(), out[0]);
+        return out;
+      });
+}
+
+SmallVector<BufferUse> AdamWOp::getBufferUses() {
+  return usesOfUpdate(getMaster(),
+                      {ParameterBuffer::ExpAvg, ParameterBuffer::ExpAvgSq});
 }
 
 // Adam with decoupled weight decay (Loshchilov and Hutter, ICLR 2019), in the
@@ -58,13 +138,9 @@ void AdamWOp::lowerEffect(OpBuilder &b, ArrayRef<RankedTensorType>,
                           ArrayRef<Value> buffers, ValueRange operands,
                           SmallVectorImpl<Value> &next,
                           SmallVectorImpl<Value> &) {
-  const bool master = getMaster();
-  Value param = buffers[0], grad = buffers[1], old = buffers[master ? 2 : 0],
-        m = buffers[master ? 3 : 2], v = buffers[master ? 4 : 3];
   Value lr = operands[0], step = operands[1];
-  Value clip = getClip() ? operands[2] : Value();
   Location loc = getLoc();
-  LinalgBuilder l(b, loc, {param.getType()});
+  LinalgBuilder l(b, loc, {buffers[0].getType()});
   double beta1 = getBetas()[0], beta2 = getBetas()[1];
   double eps = getEps().convertToDouble();
   double decay = getWeightDecay().convertToDouble();
@@ -77,56 +153,80 @@ void AdamWOp::lowerEffect(OpBuilder &b, ArrayRef<RankedTensorType>,
   keep = convertFloat(b, loc, keep, l.compute);
   stepSize = convertFloat(b, loc, stepSize, l.compute);
   root = convertFloat(b, loc, root, l.compute);
-
-  SmallVector<LinalgBuilder::Input> inputs{l.whole(grad), l.whole(old),
-                                           l.whole(m), l.whole(v)};
-  if (clip)
-    inputs.push_back(scalarInput(l, clip));
-  SmallVector<Type> elements{elementOf(param)};
-  if (master)
-    elements.push_back(elementOf(old));
-  elements.append({elementOf(m), elementOf(v)});
-  next =
-      l.mapAll(shapeOf(param), inputs, elements, [&](Scalars &s, ValueRange x) {
-        Value g = clip ? s.mul(x[4], x[0]) : x[0];
-        Value w = s.mul(x[1], keep);
-        Value first = s.add(s.mul(s.f(beta1), x[2]), s.mul(s.f(1 - beta1), g));
-        Value second =
-            s.add(s.mul(s.f(beta2), x[3]), s.mul(s.f(1 - beta2), s.mul(g, g)));
+  lowerUpdate(
+      l, getMaster(), buffers, getClip() ? operands[2] : Value(), next,
+      [&](Scalars &s, Value g, Value w, ValueRange moments) {
+        w = s.mul(w, keep);
+        Value first =
+            s.add(s.mul(s.f(beta1), moments[0]), s.mul(s.f(1 - beta1), g));
+        Value second = s.add(s.mul(s.f(beta2), moments[1]),
+                             s.mul(s.f(1 - beta2), s.mul(g, g)));
         Value denominator = s.add(s.div(s.sqrt(second), root), s.f(eps));
         w = s.sub(w, s.mul(stepSize, s.div(first, denominator)));
-        SmallVector<Value> out{w};
-        if (master)
-          out.push_back(w);
-        out.append({first, second});
-        return out;
+        return SmallVector<Value>{w, first, second};
+      });
+}
+
+SmallVector<BufferUse> LionOp::getBufferUses() {
+  return usesOfUpdate(getMaster(), {ParameterBuffer::ExpAvg});
+}
+
+void LionOp::lowerEffect(OpBuilder &b, ArrayRef<RankedTensorType>,
+                         ArrayRef<Value> buffers, ValueRange operands,
+                         SmallVectorImpl<Value> &next,
+                         SmallVectorImpl<Value> &) {
+  Location loc = getLoc();
+  LinalgBuilder l(b, loc, {buffers[0].getType()});
+  double beta1 = getBetas()[0], beta2 = getBetas()[1];
+  Scalars d(b, loc, b.getF64Type());
+  Value rate = convertFloat(b, loc, operands[0], d.compute);
+  Value keep =
+      d.sub(d.f(1), d.mul(rate, d.f(getWeightDecay().convertToDouble())));
+  keep = convertFloat(b, loc, keep, l.compute);
+  rate = convertFloat(b, loc, rate, l.compute);
+  lowerUpdate(
+      l, getMaster(), buffers, getClip() ? operands[1] : Value(), next,
+      [&](Scalars &s, Value g, Value w, ValueRange moments) {
+        Value m = moments[0];
+        Value mixed = s.add(s.mul(s.f(beta1), m), s.mul(s.f(1 - beta1), g));
+        auto is = [&](arith::CmpFPredicate p) {
+          return arith::CmpFOp::create(s.b, s.loc, p, mixed, s.f(0));
+        };
+        // A NaN is neither above 0 nor below, and stays.
+        Value sign = s.select(is(arith::CmpFPredicate::OGT), s.f(1), mixed);
+        sign = s.select(is(arith::CmpFPredicate::OLT), s.f(-1), sign);
+        w = s.sub(s.mul(w, keep), s.mul(rate, sign));
+        m = s.add(s.mul(s.f(beta2), m), s.mul(s.f(1 - beta2), g));
+        return SmallVector<Value>{w, m};
       });
 }
 
 SmallVector<BufferUse> SgdOp::getBufferUses() {
-  return usesOfUpdate(getMaster());
+  SmallVector<ParameterBuffer, 1> moments;
+  if (getMomentum())
+    moments.push_back(ParameterBuffer::Momentum);
+  return usesOfUpdate(getMaster(), moments);
 }
 
 void SgdOp::lowerEffect(OpBuilder &b, ArrayRef<RankedTensorType>,
                         ArrayRef<Value> buffers, ValueRange operands,
                         SmallVectorImpl<Value> &next,
                         SmallVectorImpl<Value> &) {
-  const bool master = getMaster();
-  Value param = buffers[0], grad = buffers[1], old = buffers[master ? 2 : 0];
-  Value clip = getClip() ? operands[1] : Value();
-  LinalgBuilder l(b, getLoc(), {param.getType()});
+  LinalgBuilder l(b, getLoc(), {buffers[0].getType()});
   Value rate = convertFloat(b, getLoc(), operands[0], l.compute);
-  SmallVector<LinalgBuilder::Input> inputs{l.whole(grad), l.whole(old)};
-  if (clip)
-    inputs.push_back(scalarInput(l, clip));
-  SmallVector<Type> elements{elementOf(param)};
-  if (master)
-    elements.push_back(elementOf(old));
-  next =
-      l.mapAll(shapeOf(param), inputs, elements, [&](Scalars &s, ValueRange x) {
-        Value g = clip ? s.mul(x[2], x[0]) : x[0];
-        Value w = s.sub(x[1], s.mul(rate, g));
-        return SmallVector<Value>(elements.size(), w);
+  std::optional<APFloat> momentum = getMomentum(), decay = getWeightDecay();
+  lowerUpdate(
+      l, getMaster(), buffers, getClip() ? operands[1] : Value(), next,
+      [&](Scalars &s, Value g, Value w, ValueRange moments) {
+        if (decay)
+          g = s.add(g, s.mul(s.f(decay->convertToDouble()), w));
+        SmallVector<Value> out;
+        if (momentum) {
+          g = s.add(s.mul(s.f(momentum->convertToDouble()), moments[0]), g);
+          out.push_back(g);
+        }
+        out.insert(out.begin(), s.sub(w, s.mul(rate, g)));
+        return out;
       });
 }
 

@@ -20,6 +20,9 @@ GradSquareSumOp::verifySymbolUses(SymbolTableCollection &symbols) {
 LogicalResult AdamWOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return lookupTrained(*this, getNameAttr(), symbols);
 }
+LogicalResult LionOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return lookupTrained(*this, getNameAttr(), symbols);
+}
 LogicalResult SgdOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return lookupTrained(*this, getNameAttr(), symbols);
 }
@@ -30,23 +33,32 @@ LogicalResult GradSquareSumOp::verify() {
   return checkRank(*this, "sum", getType(), 0, "for a sum");
 }
 
-// Verifies that
-// - the sum is a scalar;
-// - max_norm is positive.
-LogicalResult ClipOp::verify() {
-  if (failed(checkRank(*this, "square_sum", getType(), 0, "for a sum")))
-    return failure();
-  if (!getMaxNorm().isFinite() || getMaxNorm().isNegative() ||
-      getMaxNorm().isZero())
-    return emitOpError() << "max_norm is " << getMaxNorm().convertToDouble()
-                         << ", expected a finite number above 0";
-  return success();
-}
-
 static LogicalResult verifyFactor(Operation *op,
                                   TypedValue<RankedTensorType> clip) {
   return clip ? checkRank(op, "clip", clip.getType(), 0, "for a factor")
               : success();
+}
+
+// Verifies that
+// - the sum is a scalar.
+LogicalResult GradNormOp::verify() {
+  return checkRank(*this, "square_sum", getType(), 0, "for a sum");
+}
+
+// Verifies that
+// - the sum is a scalar;
+// - max_norm is positive, and is there if no scale is.
+LogicalResult ClipOp::verify() {
+  if (failed(checkRank(*this, "square_sum", getType(), 0, "for a sum")))
+    return failure();
+  if (!getMaxNorm())
+    return getScale() ? success()
+                      : emitOpError("has neither a scale nor a max_norm");
+  if (!getMaxNorm()->isFinite() || getMaxNorm()->isNegative() ||
+      getMaxNorm()->isZero())
+    return emitOpError() << "max_norm is " << getMaxNorm()->convertToDouble()
+                         << ", expected a finite number above 0";
+  return success();
 }
 
 static LogicalResult verifyNotNegative(Operation *op, StringRef name,
@@ -57,23 +69,47 @@ static LogicalResult verifyNotNegative(Operation *op, StringRef name,
                            << ", expected a finite number of 0 or more";
 }
 
+static LogicalResult verifyBetas(Operation *op, ArrayRef<double> betas) {
+  if (betas.size() != 2)
+    return op->emitOpError()
+           << "has " << betas.size() << " betas, expected 2";
+  for (double beta : betas)
+    if (!(beta >= 0 && beta < 1))
+      return op->emitOpError()
+             << "has a beta of " << beta << ", expected 0 <= beta < 1";
+  return success();
+}
+
 // Verifies that
 // - there are two betas, each in [0, 1);
 // - eps and weight_decay are finite and not negative;
 // - clip is a scalar.
 LogicalResult AdamWOp::verify() {
-  if (getBetas().size() != 2)
-    return emitOpError() << "has " << getBetas().size() << " betas, expected 2";
-  for (double beta : getBetas())
-    if (!(beta >= 0 && beta < 1))
-      return emitOpError() << "has a beta of " << beta
-                           << ", expected 0 <= beta < 1";
-  if (failed(verifyNotNegative(*this, "eps", getEps())) ||
+  if (failed(verifyBetas(*this, getBetas())) ||
+      failed(verifyNotNegative(*this, "eps", getEps())) ||
       failed(verifyNotNegative(*this, "weight_decay", getWeightDecay())))
     return failure();
   return verifyFactor(*this, getClip());
 }
 
 // Verifies that
+// - there are two betas, each in [0, 1);
+// - weight_decay is finite and not negative;
 // - clip is a scalar.
-LogicalResult SgdOp::verify() { return verifyFactor(*this, getClip()); }
+LogicalResult LionOp::verify() {
+  if (failed(verifyBetas(*this, getBetas())) ||
+      failed(verifyNotNegative(*this, "weight_decay", getWeightDecay())))
+    return failure();
+  return verifyFactor(*this, getClip());
+}
+
+// Verifies that
+// - momentum and weight_decay are finite and not negative;
+// - clip is a scalar.
+LogicalResult SgdOp::verify() {
+  for (auto [name, value] :
+       {std::pair("momentum", getMomentum()), {"weight_decay", getWeightDecay()}})
+    if (value && failed(verifyNotNegative(*this, name, *value)))
+      return failure();
+  return verifyFactor(*this, getClip());
+}

@@ -148,8 +148,12 @@ RankedTensorType bufferType(ParameterOp parameter, ParameterBuffer buffer) {
   auto type = cast<RankedTensorType>(parameter.getType());
   if (buffer == ParameterBuffer::Parameter)
     return type;
-  if (buffer != ParameterBuffer::Gradient)
-    return withElement(type, computeType(type.getElementType()));
+  if (isOptimizerState(buffer)) {
+    auto state = parameter->getAttrOfType<TypeAttr>(stateTypeAttr);
+    return withElement(type, state && buffer != ParameterBuffer::Master
+                                 ? state.getValue()
+                                 : computeType(type.getElementType()));
+  }
   auto wide = parameter->getAttrOfType<TypeAttr>(gradientTypeAttr);
   return wide ? withElement(type, wide.getValue()) : type;
 }

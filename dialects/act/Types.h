@@ -58,6 +58,10 @@ inline constexpr llvm::StringLiteral openSizesAttr = "act.open_sizes";
 /// On a parameter: the element type of its gradient, where it is not its own.
 inline constexpr llvm::StringLiteral gradientTypeAttr = "act.gradient_type";
 
+/// On a parameter: the element type of its moments, where it is not the one
+/// that ops compute in.
+inline constexpr llvm::StringLiteral stateTypeAttr = "act.state_type";
+
 /// Whether an optimizer keeps the buffer: a master copy or a moment.
 inline bool isOptimizerState(ParameterBuffer buffer) {
   return buffer != ParameterBuffer::Parameter &&
@@ -65,8 +69,8 @@ inline bool isOptimizerState(ParameterBuffer buffer) {
 }
 
 /// The type of one of a parameter's buffers (of one layer): the gradient's is
-/// the parameter's or gradientTypeAttr's, all optimizer state is of the type
-/// that ops compute in.
+/// the parameter's or gradientTypeAttr's, the master copy's is the type that ops
+/// compute in, a moment's is that or stateTypeAttr's.
 RankedTensorType bufferType(ParameterOp parameter, ParameterBuffer buffer);
 
 /// Elements of a static shape; 0 when a dimension is dynamic.

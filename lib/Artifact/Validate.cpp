@@ -73,10 +73,11 @@ private:
     if (step.device != "host" && step.device != "cuda")
       return error("the step is for device " + quoted(step.device) +
                    ", expected host or cuda");
-    if (!step.optimizer.empty() && step.optimizer != "adamw" &&
-        step.optimizer != "sgd")
+    if (!step.optimizer.empty() &&
+        std::find(optimizers.begin(), optimizers.end(), step.optimizer) ==
+            optimizers.end())
       return error("the step's optimizer is " + quoted(step.optimizer) +
-                   ", expected adamw, sgd or none");
+                   ", expected " + optimizerNames() + ", or none");
     if (step.microBatches < 1 || step.microBatches > (1u << 20))
       return error("the step has " + std::to_string(step.microBatches) +
                    " micro-batches, expected 1 to 2^20");

@@ -39,7 +39,8 @@ constexpr struct {
     {ParameterBuffer::Gradient, artifact::Role::Gradient, "grad"},
     {ParameterBuffer::Master, artifact::Role::Master, "master"},
     {ParameterBuffer::ExpAvg, artifact::Role::ExpAvg, "exp_avg"},
-    {ParameterBuffer::ExpAvgSq, artifact::Role::ExpAvgSq, "exp_avg_sq"}};
+    {ParameterBuffer::ExpAvgSq, artifact::Role::ExpAvgSq, "exp_avg_sq"},
+    {ParameterBuffer::Momentum, artifact::Role::Momentum, "momentum"}};
 
 } // namespace
 

@@ -20,11 +20,17 @@ def WriteStepPass : Pass<"write-step", "::mlir::ModuleOp"> {
     - A sum runs over all tokens.
     - Any other loss is averaged over the micro-batches.
 
+    With `loss-scale`, gradients are those of the loss times `loss_scale`, so that
+    small ones do not vanish in f16; the update divides by it, and `grad_norm` is
+    the norm without it. If a gradient is not finite, the step changes neither
+    parameters nor states, and `grad_norm` is not finite: the caller then tries a
+    smaller factor.
+
     `loss-average=micro-batches` averages every loss over the micro-batches; a
     micro-batch without labels then counts as 0. A step without any label has the
     loss 0 and no gradient.
 
-    Defaults are those of torch.optim.AdamW. A 16-bit parameter has an f32 master
+    Defaults are those of torch.optim and of Lion's paper. A 16-bit parameter has an f32 master
     copy (`master=none` leaves it out). Gradients have the parameter's type unless
     `grad-dtype` names another.
 
@@ -52,17 +58,24 @@ def WriteStepPass : Pass<"write-step", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"optimizer", "optimizer", "std::string", "\"adamw\"", "adamw or sgd">,
+    Option<"optimizer", "optimizer", "std::string", "\"adamw\"", "adamw, lion or sgd">,
     Option<"master", "master", "std::string", "\"f32\"", "f32 or none">,
     Option<"gradDtype", "grad-dtype", "std::string", "\"\"", "f32, bf16 or f16; empty: the parameter's type">,
     Option<"microBatches", "micro-batches", "int64_t", "1", "micro-batches whose gradients are added before an update">,
     Option<"lossAverage", "loss-average", "std::string", "\"labels\"",
            "labels: the loss of one batch of all micro-batches; micro-batches: the mean of their losses">,
     Option<"clip", "clip", "double", "0.0", "largest global norm of the gradient; 0: no clipping">,
-    Option<"beta1", "beta1", "double", "0.9", "decay of AdamW's first moment">,
-    Option<"beta2", "beta2", "double", "0.999", "decay of AdamW's second moment">,
+    Option<"beta1", "beta1", "double", "0.9", "AdamW and Lion: decay of the first moment; Lion: its share in the direction">,
+    Option<"beta2", "beta2", "double", "", "AdamW: decay of the second moment (0.999); Lion: of its only one (0.99)">,
     Option<"eps", "eps", "double", "1e-8", "AdamW's epsilon">,
-    Option<"weightDecay", "weight-decay", "double", "0.01", "AdamW's decoupled weight decay">
+    Option<"momentum", "momentum", "double", "0.0", "sgd's; 0: none">,
+    Option<"weightDecay", "weight-decay", "double", "",
+           "decoupled, with sgd added to the gradient (adamw: 0.01, else 0)">,
+    Option<"decayOn", "decay-on", "std::string", "\"all\"", "parameters that decay: all, or matrices (no norms and biases)">,
+    Option<"stateDtype", "state-dtype", "std::string", "\"\"", "of moments: f32 or bf16; empty: f32">,
+    Option<"gradNorm", "grad-norm", "bool", "false", "@step also returns the gradient's norm before clipping, grad_norm">,
+    Option<"lossScale", "loss-scale", "bool", "false",
+           "@step takes a factor of its loss, the input loss_scale (tensor<f32>), for f16; a step whose gradients overflow changes nothing">
   ];
   let dependentDialects = ["::act::ActDialect", "::mlir::func::FuncDialect"];
 }

@@ -5,6 +5,7 @@
 // in the lowering of their ops. How the losses of micro-batches become the loss
 // of one batch is StepLoss.h's subject.
 #include "passes/step/WriteStep.h"
+#include "act/Artifact/Step.h"
 #include "dialects/act/AttrNames.h"
 #include "dialects/act/Types.h"
 #include "passes/autodiff/Autodiff.h"
@@ -21,6 +22,9 @@ using namespace mlir;
 using namespace act;
 
 namespace {
+
+/// An input of @step: the factor of its loss.
+constexpr StringLiteral lossScaleName = "loss_scale";
 
 /// Writes one step. Options are checked first, so the other functions may rely
 /// on them. @grad changes too: gradients may get another type, and with
@@ -44,6 +48,18 @@ private:
           one);
   LogicalResult check();
   LogicalResult setGradientTypes();
+  void setStateTypes();
+  /// The defaults of the optimizers' papers and of torch.optim.
+  double beta2() const {
+    return options.beta2.value_or(options.optimizer == "lion" ? 0.99 : 0.999);
+  }
+  double weightDecay() const {
+    return options.weightDecay.value_or(options.optimizer == "adamw" ? 0.01
+                                                                     : 0);
+  }
+  void updateOne(OpBuilder &at, ParameterOp p, ValueRange shared,
+                 Value coefficient);
+  void scaleLoss(func::FuncOp grad, double share);
   func::FuncOp writeUpdate();
   LogicalResult writeStep(func::FuncOp update);
   Value runMicroBatches(OpBuilder &at, func::FuncOp step, func::FuncOp grad,
@@ -59,10 +75,10 @@ private:
 };
 
 LogicalResult StepWriter::check() {
-  if (options.optimizer != "adamw" && options.optimizer != "sgd")
+  if (!llvm::is_contained(artifact::optimizers, options.optimizer))
     return emitError(module.getLoc())
-           << "unknown optimizer '" << options.optimizer
-           << "': expected adamw or sgd";
+           << "unknown optimizer '" << options.optimizer << "': expected "
+           << artifact::optimizerNames();
   if (options.master != "f32" && options.master != "none")
     return emitError(module.getLoc())
            << "unknown master type '" << options.master
@@ -71,6 +87,14 @@ LogicalResult StepWriter::check() {
     return emitError(module.getLoc())
            << "unknown grad-dtype '" << options.gradDtype
            << "': expected f32, bf16 or f16";
+  if (!llvm::is_contained({"", "f32", "bf16"}, options.stateDtype))
+    return emitError(module.getLoc())
+           << "unknown state-dtype '" << options.stateDtype
+           << "': expected f32 or bf16";
+  if (options.decayOn != "all" && options.decayOn != "matrices")
+    return emitError(module.getLoc())
+           << "unknown decay-on '" << options.decayOn
+           << "': expected all or matrices";
   if (options.microBatches < 1 || options.microBatches > 4096)
     return emitError(module.getLoc())
            << "micro-batches must be from 1 to 4096, got "
@@ -84,13 +108,20 @@ LogicalResult StepWriter::check() {
     return emitError(module.getLoc())
            << "clip must not be negative, got " << options.clip;
   for (auto [name, beta] :
-       {std::pair("beta1", options.beta1), {"beta2", options.beta2}})
+       {std::pair("beta1", options.beta1), {"beta2", beta2()},
+        {"momentum", options.momentum}})
     if (!(beta >= 0 && beta < 1))
       return emitError(module.getLoc())
              << name << " must be at least 0 and below 1, got " << beta;
   if (!(options.eps > 0))
     return emitError(module.getLoc())
            << "eps must be positive, got " << options.eps;
+  if (!(weightDecay() >= 0))
+    return emitError(module.getLoc())
+           << "weight-decay must not be negative, got " << weightDecay();
+  if (options.momentum != 0 && options.optimizer != "sgd")
+    return emitError(module.getLoc())
+           << "momentum is sgd's, and the optimizer is " << options.optimizer;
   return success();
 }
 
@@ -199,6 +230,43 @@ LogicalResult StepWriter::setGradientTypes() {
   return success();
 }
 
+void StepWriter::setStateTypes() {
+  if (options.stateDtype != "bf16")
+    return;
+  for (ParameterOp p : trained)
+    if (cast<RankedTensorType>(p.getType()).getElementTypeBitWidth() <= 32)
+      p->setAttr(stateTypeAttr, TypeAttr::get(b.getBF16Type()));
+}
+
+// The update of one parameter; `shared` are lr and step.
+void StepWriter::updateOne(OpBuilder &at, ParameterOp p, ValueRange shared,
+                           Value coefficient) {
+  Location loc = module.getLoc();
+  auto symbol = FlatSymbolRefAttr::get(p.getSymNameAttr());
+  auto type = cast<RankedTensorType>(p.getType());
+  UnitAttr master =
+      options.master == "f32" && type.getElementTypeBitWidth() == 16
+          ? b.getUnitAttr()
+          : UnitAttr();
+  // Norms and biases are vectors.
+  bool decays = options.decayOn == "all" || type.getRank() > 1;
+  FloatAttr decay = b.getF64FloatAttr(decays ? weightDecay() : 0);
+  auto betas = b.getDenseF64ArrayAttr({options.beta1, beta2()});
+  auto unlessZero = [](FloatAttr a) {
+    return a.getValueAsDouble() == 0 ? FloatAttr() : a;
+  };
+  if (options.optimizer == "adamw")
+    AdamWOp::create(at, loc, symbol, shared[0], shared[1], coefficient, betas,
+                    b.getF64FloatAttr(options.eps), decay, master);
+  else if (options.optimizer == "lion")
+    LionOp::create(at, loc, symbol, shared[0], coefficient, betas, decay,
+                   master);
+  else
+    SgdOp::create(at, loc, symbol, shared[0], coefficient,
+                  unlessZero(b.getF64FloatAttr(options.momentum)),
+                  unlessZero(decay), master);
+}
+
 // @update reads only buffers that outlive @grad: parameters, gradients and
 // optimizer state. With clipping it goes over the gradients twice, because the
 // coefficient depends on all of them:
@@ -206,16 +274,24 @@ LogicalResult StepWriter::setGradientTypes() {
 //   %sum  = act.repeat @layer.square_sum ... carry(%0)
 //   %coef = act.clip %sum
 //   act.repeat @layer.update ... shared(%lr, %step, %coef)
+//
+// With loss-scale it takes the scale; with grad-norm it returns the norm.
 func::FuncOp StepWriter::writeUpdate() {
   Location loc = module.getLoc();
   auto scalar = RankedTensorType::get({}, b.getF32Type());
-  bool clip = options.clip > 0;
   SmallVector<Type> arguments{b.getF32Type(), b.getI64Type()};
-  auto f = function(updateName, arguments, {"lr", "step"});
+  SmallVector<StringRef> names{"lr", "step"};
+  if (options.lossScale) {
+    arguments.push_back(scalar);
+    names.push_back(lossScaleName);
+  }
+  auto f = function(updateName, arguments, names);
   Block *body = &f.getBody().front();
   OpBuilder at = OpBuilder::atBlockEnd(body);
-  SmallVector<Value> shared(body->getArguments());
-  if (clip) {
+  SmallVector<Value> shared(body->getArguments().take_front(2)), results;
+  Value scale = options.lossScale ? body->getArgument(2) : Value();
+  const bool factor = options.clip > 0 || options.lossScale;
+  if (factor || options.gradNorm) {
     SmallVector<Value> sum{ConstantOp::create(at, loc, scalar, 0.0)};
     forEachParameter(
         at, "layer.square_sum", sum, {},
@@ -223,32 +299,58 @@ func::FuncOp StepWriter::writeUpdate() {
           return SmallVector<Value>{GradSquareSumOp::create(
               i, loc, FlatSymbolRefAttr::get(p.getSymNameAttr()), carry[0])};
         });
-    shared.push_back(
-        ClipOp::create(at, loc, sum[0], b.getF64FloatAttr(options.clip)));
+    if (options.gradNorm)
+      results.push_back(
+          GradNormOp::create(at, loc, sum[0].getType(), sum[0], scale));
+    if (factor)
+      shared.push_back(ClipOp::create(
+          at, loc, sum[0].getType(), sum[0], scale,
+          options.clip > 0 ? b.getF64FloatAttr(options.clip) : FloatAttr()));
   }
   SmallVector<Value> none;
   forEachParameter(
       at, "layer.update", none, shared,
       [&](OpBuilder &i, ParameterOp p, ValueRange, ValueRange args) {
-        auto symbol = FlatSymbolRefAttr::get(p.getSymNameAttr());
-        Type element = cast<RankedTensorType>(p.getType()).getElementType();
-        bool master =
-            options.master == "f32" && element.getIntOrFloatBitWidth() == 16;
-        Value coefficient = clip ? args[2] : Value();
-        if (options.optimizer == "adamw")
-          AdamWOp::create(
-              i, loc, symbol, args[0], args[1], coefficient,
-              b.getDenseF64ArrayAttr({options.beta1, options.beta2}),
-              b.getF64FloatAttr(options.eps),
-              b.getF64FloatAttr(options.weightDecay),
-              master ? b.getUnitAttr() : UnitAttr());
-        else
-          SgdOp::create(i, loc, symbol, args[0], coefficient,
-                        master ? b.getUnitAttr() : UnitAttr());
+        updateOne(i, p, args, factor ? args[2] : Value());
         return SmallVector<Value>{};
       });
-  func::ReturnOp::create(at, loc);
+  func::ReturnOp::create(at, loc, results);
+  f.setType(FunctionType::get(module.getContext(), arguments,
+                              ValueRange(results).getTypes()));
   return f;
+}
+
+// The gradient of the loss is the weight of a micro-batch's loss. Scaling the
+// seed scales every gradient at no cost. A scale that is chosen while the step
+// runs is @grad's last argument.
+void StepWriter::scaleLoss(func::FuncOp grad, double share) {
+  Value scale;
+  if (options.lossScale) {
+    unsigned last = grad.getNumArguments();
+    (void)grad.insertArgument(last, RankedTensorType::get({}, b.getF32Type()),
+                              {}, module.getLoc());
+    grad.setArgAttr(last, nameAttr, b.getStringAttr(lossScaleName));
+    scale = grad.getArgument(last);
+  }
+  SmallVector<ConstantOp> seeds;
+  grad.walk([&](ConstantOp c) {
+    if (c->hasAttr(lossScaleAttr))
+      seeds.push_back(c);
+  });
+  for (ConstantOp c : seeds) {
+    auto type = cast<RankedTensorType>(c.getType());
+    if (!scale) {
+      c.setValueAttr(DenseElementsAttr::get(
+          type, FloatAttr::get(type.getElementType(), share)));
+      continue;
+    }
+    OpBuilder at(c);
+    Value seed = scale;
+    if (share != 1)
+      seed = ScaleOp::create(at, c.getLoc(), seed, b.getF64FloatAttr(share));
+    c.replaceAllUsesWith(castTo(at, seed, type));
+    c.erase();
+  }
 }
 
 // Runs @grad once per micro-batch and returns the weighted sum of the losses.
@@ -266,7 +368,8 @@ Value StepWriter::runMicroBatches(OpBuilder &at, func::FuncOp step,
                                   func::FuncOp grad, const StepLoss &loss) {
   Location loc = module.getLoc();
   Block *body = &step.getBody().front();
-  unsigned inputs = grad.getNumArguments() - loss.counts.size();
+  unsigned inputs =
+      grad.getNumArguments() - loss.counts.size() - options.lossScale;
   SmallVector<Value> shared, stacked;
   // Argument numbers of @grad, in the order of @grad.micro(loss, shared.., a
   // slice of each tensor..).
@@ -287,6 +390,10 @@ Value StepWriter::runMicroBatches(OpBuilder &at, func::FuncOp step,
       labels = ScaleOp::create(at, loc, labels, b.getF64FloatAttr(loss.share));
     shared.push_back(labels);
     sharedAt.push_back(inputs + i);
+  }
+  if (options.lossScale) {
+    shared.push_back(body->getArgument(inputs));
+    sharedAt.push_back(grad.getNumArguments() - 1);
   }
 
   auto lossType = cast<RankedTensorType>(grad.getResultTypes()[0]);
@@ -325,7 +432,7 @@ LogicalResult StepWriter::writeStep(func::FuncOp update) {
   auto grad = symbols.lookup<func::FuncOp>(gradName);
   int64_t n = options.microBatches;
   // Arguments: @grad's (with several micro-batches, tensors get a leading
-  // dimension), then lr, then step unless @grad takes it already: dropout
+  // dimension), then the loss's scale, lr, and step unless @grad takes it already: dropout
   // draws its numbers from the step.
   SmallVector<Type> arguments;
   SmallVector<StringRef> names;
@@ -340,6 +447,11 @@ LogicalResult StepWriter::writeStep(func::FuncOp update) {
     if (names.back() == "step")
       stepArgument = i;
   }
+  if (options.lossScale) {
+    arguments.push_back(RankedTensorType::get({}, b.getF32Type()));
+    names.push_back(lossScaleName);
+  }
+  const unsigned rate = arguments.size();
   arguments.push_back(b.getF32Type());
   names.push_back("lr");
   if (stepArgument < 0) {
@@ -353,15 +465,7 @@ LogicalResult StepWriter::writeStep(func::FuncOp update) {
       return failure();
     stepLoss = *written;
   }
-  // The gradient of the loss is the weight of a micro-batch's loss. Scaling the
-  // seed scales every gradient at no cost.
-  grad.walk([&](ConstantOp c) {
-    if (c->hasAttr(lossScaleAttr))
-      c.setValueAttr(DenseElementsAttr::get(
-          cast<RankedTensorType>(c.getType()),
-          FloatAttr::get(cast<RankedTensorType>(c.getType()).getElementType(),
-                         stepLoss.share)));
-  });
+  scaleLoss(grad, stepLoss.share);
 
   auto f = function(stepName, arguments, {});
   for (auto [i, name] : llvm::enumerate(names))
@@ -370,7 +474,9 @@ LogicalResult StepWriter::writeStep(func::FuncOp update) {
   Block *body = &f.getBody().front();
   Value stepNumber = stepArgument < 0 ? Value(body->getArguments().back())
                                       : Value(body->getArgument(stepArgument));
-  Value lr = body->getArgument(inputs);
+  Value lr = body->getArgument(rate);
+  // lr, and in front of it the scale.
+  SmallVector<Value> gradOperands(body->getArguments().take_front(rate));
   OpBuilder at = OpBuilder::atBlockEnd(body);
   SmallVector<Value> none;
   forEachParameter(at, "layer.zero_grad", none, {},
@@ -380,16 +486,21 @@ LogicalResult StepWriter::writeStep(func::FuncOp update) {
                      return SmallVector<Value>{};
                    });
   Value loss =
-      n == 1 ? func::CallOp::create(at, loc, grad,
-                                    body->getArguments().take_front(inputs))
-                   .getResult(0)
+      n == 1 ? func::CallOp::create(at, loc, grad, gradOperands).getResult(0)
              : runMicroBatches(at, f, grad, stepLoss);
   PhaseOp::create(at, loc, "update");
-  func::CallOp::create(at, loc, update, ValueRange{lr, stepNumber});
-  func::ReturnOp::create(at, loc, loss);
-  f.setType(
-      FunctionType::get(module.getContext(), arguments, {loss.getType()}));
+  SmallVector<Value> updateOperands{lr, stepNumber};
+  if (options.lossScale)
+    updateOperands.push_back(body->getArgument(inputs));
+  auto updated = func::CallOp::create(at, loc, update, updateOperands);
+  SmallVector<Value> results{loss};
+  llvm::append_range(results, updated.getResults());
+  func::ReturnOp::create(at, loc, results);
+  f.setType(FunctionType::get(module.getContext(), arguments,
+                              ValueRange(results).getTypes()));
   f.setResultAttr(0, nameAttr, b.getStringAttr("loss"));
+  if (options.gradNorm)
+    f.setResultAttr(1, nameAttr, b.getStringAttr("grad_norm"));
   return success();
 }
 
@@ -419,6 +530,7 @@ LogicalResult StepWriter::run() {
       trained.push_back(p);
   if (failed(setGradientTypes()))
     return failure();
+  setStateTypes();
   module->setAttr(optimizerAttr, b.getStringAttr(options.optimizer));
   module->setAttr(microBatchesAttr, b.getI64IntegerAttr(options.microBatches));
   module->setAttr(lossAverageAttr, b.getStringAttr(options.lossAverage));
@@ -435,10 +547,17 @@ struct WriteStep : act::impl::WriteStepPassBase<WriteStep> {
     o.microBatches = microBatches;
     o.lossAverage = lossAverage;
     o.clip = clip;
+    o.stateDtype = stateDtype;
+    o.decayOn = decayOn;
+    o.lossScale = lossScale;
+    o.gradNorm = gradNorm;
     o.beta1 = beta1;
-    o.beta2 = beta2;
     o.eps = eps;
-    o.weightDecay = weightDecay;
+    o.momentum = momentum;
+    if (beta2.hasValue())
+      o.beta2 = beta2;
+    if (weightDecay.hasValue())
+      o.weightDecay = weightDecay;
     if (!getOperation().lookupSymbol(gradName) &&
         failed(differentiate(getOperation())))
       return signalPassFailure();

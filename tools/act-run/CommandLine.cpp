@@ -83,8 +83,8 @@ static void addTrain(CLI::App &c, Options &o) {
   c.add_option("--lr", o.learningRate, "learning rate")
       ->required()
       ->check(finite());
-  c.add_option("--optimizer", o.optimizer, "adamw or sgd")
-      ->check(CLI::IsMember({"adamw", "sgd"}));
+  c.add_option("--optimizer", o.optimizer, artifact::optimizerNames())
+      ->check(CLI::IsMember(artifact::optimizers));
   c.add_option(
        "--micro-batches", o.microBatches,
        "batches per step; their gradients add up to those of one large batch")

@@ -77,6 +77,16 @@ struct Parameter {
 
 /// Per-parameter data that outlives a step. Starts at zero, except Master,
 /// which starts as the parameter's value.
+/// What a step may be trained by.
+inline const std::vector<std::string> optimizers{"adamw", "lion", "sgd"};
+/// "adamw, lion or sgd", for messages.
+inline std::string optimizerNames() {
+  std::string names;
+  for (size_t i = 0, n = optimizers.size(); i < n; ++i)
+    names += (i == 0 ? "" : i + 1 < n ? ", " : " or ") + optimizers[i];
+  return names;
+}
+
 enum class Role : uint8_t { Gradient, Master, ExpAvg, ExpAvgSq, Momentum };
 struct State {
   std::string name; // <parameter>.exp_avg, ...
@@ -189,7 +199,7 @@ struct Step {
   std::string model;
   std::string device = "host"; // host | cuda
   std::string target;          // CPU or sm_XX that the code is for
-  std::string optimizer;       // adamw | sgd | "" (inference)
+  std::string optimizer;       // of optimizers, or "" (inference)
   uint32_t microBatches = 1;
   /// Limits of the integer inputs. Kernels clamp an index outside a table to
   /// the nearest row, so the caller has to check the inputs.

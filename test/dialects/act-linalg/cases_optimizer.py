@@ -38,6 +38,25 @@ def updates(shape):
                        types + ["f32"] + ["tensor<f32>"] * clip, [types[0]] + [f] * master,
                        ", ".join(["%0"] + ["%2"] * master), [sgd] * (1 + master),
                        preamble=parameter("w_" + name, p, shape))
+            mom, l2 = 0.8, 0.05
+            B = mom * wide(m) + G + l2 * W
+            text = f"act.sgd @w_{name} lr(%{k + 1})" + \
+                (f" clip(%{k + 2} : tensor<f32>)" if clip else "") + \
+                f" momentum {mom:e} weight_decay {l2:e}" + " master" * master
+            yield Case(f"sgd_momentum_{name}", text, buffers + [m, lr] + [factor] * clip,
+                       types + [f, "f32"] + ["tensor<f32>"] * clip, [types[0]] + [f] * master + [f],
+                       ", ".join(["%0"] + ["%2"] * master + [f"%{k}"]),
+                       [W - float(lr) * B] * (1 + master) + [B], preamble=parameter("w_" + name, p, shape))
+            b1, b2 = 0.9, 0.99
+            D = W - float(lr) * decay * W - float(lr) * np.sign(b1 * wide(m) + (1 - b1) * G)
+            text = f"act.lion @w_{name} lr(%{k + 1})" + \
+                (f" clip(%{k + 2} : tensor<f32>)" if clip else "") + \
+                f" betas [{b1:e}, {b2:e}] weight_decay {decay:e}" + " master" * master
+            yield Case(f"lion_{name}", text, buffers + [m, lr] + [factor] * clip,
+                       types + [f, "f32"] + ["tensor<f32>"] * clip, [types[0]] + [f] * master + [f],
+                       ", ".join(["%0"] + ["%2"] * master + [f"%{k}"]),
+                       [D] * (1 + master) + [b2 * wide(m) + (1 - b2) * G],
+                       preamble=parameter("w_" + name, p, shape))
             b1, b2 = betas
             M = b1 * wide(m) + (1 - b1) * G
             V = b2 * wide(v) + (1 - b2) * G * G
@@ -52,6 +71,17 @@ def updates(shape):
                        ", ".join(["%0"] + ["%2"] * master + [f"%{k}", f"%{k + 1}"]),
                        [A] * (1 + master) + [M, V], preamble=parameter("w_" + name, p, shape),
                        tolerance=3e-6 if p == "f64" else 0)
+        # Gradients that overflowed: nothing changes, whatever they are.
+        name = f"skipped_{p}_{g}_{master}"
+        grad = np.full(shape, np.nan).astype(DTYPES[g])
+        text = f"act.adamw @w_{name} lr(%{k + 2}) step(%{k + 3}) clip(%{k + 4} : tensor<f32>) " \
+            f"betas [0.9, 0.95] eps 1.0e-8 weight_decay 0.1" + " master" * master
+        kept = [param] + [w32] * master + [m, v]
+        yield Case(f"adamw_{name}", text, [param, grad, *buffers[2:], m, v, lr, step,
+                                           np.asarray(0, np.float32)],
+                   types + [f, f, "f32", "i64", "tensor<f32>"], [types[0]] + [f] * master + [f, f],
+                   ", ".join(["%0"] + ["%2"] * master + [f"%{k}", f"%{k + 1}"]), kept, exact=True,
+                   preamble=parameter("w_" + name, p, shape))
         grad, value = draw(shape, g), draw(shape, p)
         T = [tensor(shape, g), tensor(shape, p)]
         if not master or g != p:
@@ -75,3 +105,17 @@ def cases():
         yield Case(f"clip_{i}", "%r = act.clip %0 max_norm 1.5 : tensor<f32>",
                    [np.asarray(s, np.float32)], ["tensor<f32>"], ["tensor<f32>"], "%r",
                    [np.asarray(want)])
+    for i, s in enumerate((0.0, 9e6, np.inf, np.nan)):
+        both = [np.asarray(s, np.float32), np.asarray(1024, np.float32)]
+        types = ["tensor<f32>"] * 2
+        norm = np.sqrt(s) / 1024
+        for name, most in (("scaled", np.inf), ("both", 1.5)):
+            want = min(1, most / (norm + 1e-6)) / 1024 if np.isfinite(s) else 0
+            given = f" max_norm {most}" if np.isfinite(most) else ""
+            yield Case(f"clip_{name}_{i}", f"%r = act.clip %0 scale(%1 : tensor<f32>){given} : tensor<f32>",
+                       both, types, ["tensor<f32>"], "%r", [np.asarray(want)])
+        if np.isfinite(s):
+            yield Case(f"grad_norm_{i}", "%r = act.grad_norm %0 scale(%1 : tensor<f32>) : tensor<f32>",
+                       both, types, ["tensor<f32>"], "%r", [np.asarray(norm)])
+            yield Case(f"grad_norm_plain_{i}", "%r = act.grad_norm %0 : tensor<f32>", both[:1], types[:1],
+                       ["tensor<f32>"], "%r", [np.asarray(np.sqrt(s))])

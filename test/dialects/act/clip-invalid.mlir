@@ -24,3 +24,21 @@ func.func @f(%s: tensor<f32>) {
   %c = "act.clip"(%s) {max_norm = 1.0} : (tensor<f32>) -> tensor<1xf32>
   return
 }
+
+// -----
+
+// neither of the two
+func.func @f(%s: tensor<f32>) -> tensor<f32> {
+  // expected-error@+1 {{'act.clip' op has neither a scale nor a max_norm}}
+  %c = act.clip %s : tensor<f32>
+  return %c : tensor<f32>
+}
+
+// -----
+
+// the scale's rank
+func.func @f(%s: tensor<f32>, %k: tensor<1xf32>) -> tensor<f32> {
+  // expected-error@+1 {{'act.clip' op requires the same type for all operands and results}}
+  %c = act.clip %s scale(%k : tensor<1xf32>) : tensor<f32>
+  return %c : tensor<f32>
+}

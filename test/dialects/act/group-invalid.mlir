@@ -172,8 +172,8 @@ func.func @f() {
   act.group "g" () {
     act.yield
   } launches {
-    // expected-error@+1 {{'momentum' is no buffer of a parameter: parameter, gradient, master, exp_avg or exp_avg_sq}}
-    act.launch @kernels::@k (effect 0 momentum)
+    // expected-error@+1 {{'velocity' is no buffer of a parameter: parameter, gradient, master, exp_avg, exp_avg_sq or momentum}}
+    act.launch @kernels::@k (effect 0 velocity)
   }
   return
 }

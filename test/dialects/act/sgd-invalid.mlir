@@ -39,3 +39,21 @@ func.func @f(%lr: f32, %c: tensor<1xf32>) {
   act.sgd @w lr(%lr) clip(%c : tensor<1xf32>)
   return
 }
+
+// -----
+
+// a negative momentum
+func.func @f(%lr: f32) {
+  // expected-error@+1 {{'act.sgd' op momentum is -1.000000e+00, expected a finite number of 0 or more}}
+  act.sgd @w lr(%lr) momentum -1.0
+  return
+}
+
+// -----
+
+// a negative decay
+func.func @f(%lr: f32) {
+  // expected-error@+1 {{'act.sgd' op weight_decay is -1.000000e+00, expected a finite number of 0 or more}}
+  act.sgd @w lr(%lr) weight_decay -1.0
+  return
+}
