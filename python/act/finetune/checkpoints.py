@@ -47,7 +47,9 @@ class Checkpoint:
         self.path = path
         found = read_json(path / _TRAINING)
         try:
-            self.step = int(found["step"])
+            self.step, self.updates = int(found["step"]), int(found["updates"])
+            value, good = found["loss_scale"]
+            self.scale = float(value), int(good)
             self.eval_loss: Union[float, None] = found["eval_loss"]
             self.best = float(found["best"])
             self.settings: dict[str, Any] = found["settings"]
@@ -136,7 +138,8 @@ def save(trainer: Trainer, eval_loss: Union[float, None]) -> None:
         write_tensors(path, _STATE, values.StepTensors(step, _saved_states(step)),
                       shard_bytes=1 << 62)
         write_json(path / _TRAINING, {
-            "step": trainer.position, "eval_loss": eval_loss, "best": trainer.best,
+            "step": trainer.position, "updates": trainer.updates,
+            "loss_scale": [trainer.scale.value, trainer.scale.good], "eval_loss": eval_loss, "best": trainer.best,
             "settings": trainer._settings})
 
 

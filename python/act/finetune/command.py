@@ -59,11 +59,16 @@ def _model_options(group: Any) -> None:
 
 
 def _optimizer_options(group: Any) -> None:
-    group.add_argument("--optimizer", choices=("adamw", "sgd"), default="adamw")
+    group.add_argument("--optimizer", choices=("adamw", "lion", "sgd"), default="adamw")
     group.add_argument("--beta1", type=float, default=0.9)
-    group.add_argument("--beta2", type=float, default=0.999)
-    group.add_argument("--eps", type=float, default=1e-8)
-    group.add_argument("--weight-decay", type=float, default=0.0, help="AdamW's (0)")
+    group.add_argument("--beta2", type=float, help="(adamw: 0.999, lion: 0.99)")
+    group.add_argument("--eps", type=float, default=1e-8, help="adamw's (1e-8)")
+    group.add_argument("--momentum", type=float, default=0.0, help="sgd's (0)")
+    group.add_argument("--weight-decay", type=float, default=0.0,
+                       help="of matrices; norms and biases do not decay (0)")
+    group.add_argument("--decay-all", action="store_true", help="they do")
+    group.add_argument("--state-dtype", choices=("f32", "bf16"), default="f32",
+                       help="of the optimizer's moments (f32)")
     group.add_argument("--clip", type=float, default=1.0,
                        help="largest norm of the gradient; 0: any (1)")
 
@@ -197,8 +202,8 @@ def _shape(given: argparse.Namespace, folder: Any) -> Any:
 
 def _optimizer(given: argparse.Namespace) -> Any:
     from .training import Optimizer
-    return Optimizer(given.optimizer, given.beta1, given.beta2, given.eps, given.weight_decay,
-                     given.clip)
+    return Optimizer(given.optimizer, given.beta1, given.beta2, given.eps, given.momentum,
+                     given.weight_decay, given.decay_all, given.state_dtype, given.clip)
 
 
 def _train(given: argparse.Namespace) -> int:
@@ -269,7 +274,7 @@ def _report(given: argparse.Namespace) -> int:
     folder = ModelFolder(given.folder)
     shape = _shape(given, folder)
     options = {"what_if": given.device_memory} if given.device_memory else {}
-    text = shape.step_module(folder.config, _optimizer(given).options()).report(
+    text = shape.step_module(folder.config, _optimizer(given)).report(
         format=given.format, **options)
     if given.format == "json":
         text = json.dumps(dict(text)) + "\n"

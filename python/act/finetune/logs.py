@@ -96,7 +96,7 @@ class Log:
         self._write(record)
         if self._board:
             for name, value in record.items():
-                if name != "step":
+                if name != "step" and value is not None:
                     self._board.add_scalar("train/" + name, value, record["step"])
         self._tokens += tokens
         if not self._line:
@@ -107,10 +107,10 @@ class Log:
         elapsed = time.perf_counter() - self._started
         done = record["step"] - self._first
         left = elapsed / done * (self._steps - record["step"])
-        norm = "  |g| %.3g" % record["grad_norm"] if "grad_norm" in record else ""
-        self._line.update("step %d/%d  loss %.4f  lr %.2e%s  %s tok/s  %s left" % (
-            record["step"], self._steps, record["loss"], record["lr"], norm,
-            _short(self._tokens / elapsed), _clock(left)))
+        norm = record["grad_norm"]
+        self._line.update("step %d/%d  loss %.4f  lr %.2e  |g| %s  %s tok/s  %s left" % (
+            record["step"], self._steps, record["loss"], record["lr"],
+            "overflowed" if norm is None else "%.3g" % norm, _short(self._tokens / elapsed), _clock(left)))
 
     def _write(self, record: Mapping[str, Any]) -> None:
         assert self._file

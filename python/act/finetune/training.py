@@ -46,31 +46,44 @@ class Shape:
             options.update(self.lora.import_options())
         return import_config(config, **options)
 
-    def step_module(self, config: dict[str, Any], optimizer: dict[str, Any]) -> Module:
-        """The training step before kernels are formed."""
-        return self.import_model(config).run(
-            fuse_attention=True, remat=self.remat,
-            write_step={**optimizer, "micro-batches": self.micro_batches})
+    def type(self, config: dict[str, Any]) -> str:
+        """The element type of weights: f32, bf16 or f16."""
+        names = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
+        named = config.get("dtype") or config.get("torch_dtype") or "float32"
+        return self.dtype or names.get(str(named), "f32")
+
+    def step_module(self, config: dict[str, Any], optimizer: Optimizer) -> Module:
+        """The training step before kernels are formed. In f16 its loss has a scale."""
+        return self.import_model(config).run(fuse_attention=True, remat=self.remat, write_step={
+            **optimizer.options(), "micro-batches": self.micro_batches,
+            "loss-scale": self.type(config) == "f16"})
 
 
 @dataclass(frozen=True)
 class Optimizer:
-    """What updates the weights, and clips the gradient's norm before (0: never)."""
+    """What updates the weights, and clips the gradient's norm before (0: never).
+
+    Norms and biases do not decay, unless ``decay_all`` says so.
+    """
 
     name: str = "adamw"
     beta1: float = 0.9
-    beta2: float = 0.999
+    beta2: Union[float, None] = None  # adamw: 0.999, lion: 0.99
     eps: float = 1e-8
+    momentum: float = 0.0  # of sgd
     weight_decay: float = 0.0
+    decay_all: bool = False
+    state_dtype: str = "f32"  # of moments; or bf16
     clip: float = 1.0
 
     def options(self) -> dict[str, Any]:
         """As --write-step has them."""
-        out = {"optimizer": self.name, "clip": repr(self.clip)}
-        if self.name == "adamw":
-            out.update({"beta1": repr(self.beta1), "beta2": repr(self.beta2),
-                        "eps": repr(self.eps), "weight-decay": repr(self.weight_decay)})
-        return out
+        return {"optimizer": self.name, "beta1": repr(self.beta1),
+                "beta2": None if self.beta2 is None else repr(self.beta2),
+                "eps": repr(self.eps), "momentum": repr(self.momentum),
+                "weight-decay": repr(self.weight_decay),
+                "decay-on": "all" if self.decay_all else "matrices",
+                "state-dtype": self.state_dtype, "clip": repr(self.clip), "grad-norm": True}
 
 
 @dataclass(frozen=True)
@@ -87,11 +100,31 @@ class Plan:
     learn: str = "responses"  # or all
 
 
+class LossScale:
+    """The factor of a loss in f16, found as torch's GradScaler finds it: halved when
+    gradients overflow, doubled after so many steps without."""
+
+    largest, patience = 2.0 ** 24, 2000
+
+    def __init__(self, value: float = 2.0 ** 16, good: int = 0) -> None:
+        self.value, self.good = value, good
+
+    def update(self, finite: bool) -> None:
+        if not finite:
+            self.value, self.good = self.value / 2, 0
+            return
+        self.good += 1
+        if self.good == self.patience:
+            self.value, self.good = min(self.largest, self.value * 2), 0
+
+
 class Feed:
     """A function's inputs from batches."""
 
     def __init__(self, step: Step, function: str, seq: int) -> None:
         self._shapes = {p.name: p.shape for p in step.inputs(function)}
+        #: Whether the loss has a scale.
+        self.scaled = self._shapes.pop("loss_scale", None) is not None
         unknown = set(self._shapes) - {"tokens", "labels", "cu_seqlens"}
         if unknown:
             raise InputError("the model has inputs that a text does not give: %s"
@@ -141,10 +174,11 @@ class Trainer:
             raise InputError("%s has checkpoints of a run; --resume continues it, another "
                              "--output begins a new one" % self.output)
         self.log.stage("compiling")
-        module = shape.step_module(folder.config, optimizer.options())
+        module = shape.step_module(folder.config, optimizer)
         self.report = module.report()
         target = {"target": self._device.target} if self._device.target else {}
         self.step = self._device.load(module.emit(**target), any_memory=any_memory)
+        self._scalars = [s.name for s in self.step.scalars]
         self._feed = Feed(self.step, "step", shape.seq)
         self._feed_eval = Feed(self.step, "eval", shape.seq)
         self.batches = Batches(self.train_rows, self._feed.rows, plan.seed)
@@ -174,9 +208,12 @@ class Trainer:
         self.log.stage("reading %s" % self.folder.base.path)
         adapter = self.folder.adapter_tensors()
         base = self.folder.tensors()
-        self.position, self.best = 0, math.inf
+        # Updates are fewer than steps where some overflowed.
+        self.position = self.updates = 0
+        self.best, self.scale = math.inf, LossScale()
         if self._found:
-            self.position, self.best = self._found.step, self._found.best
+            self.position, self.updates = self._found.step, self._found.updates
+            self.best, self.scale = self._found.best, LossScale(*self._found.scale)
             base, adapter = self._found.weights(self.folder)
         found = values.Assignment(self.step.parameters, base, adapter)
         found.set(self.step, self.plan.seed, self.log.bytes)
@@ -188,8 +225,6 @@ class Trainer:
         was the last."""
         with _interrupts() as interrupted:
             self.log.begin(self.position, self.steps, self.report, self.step.statistics())
-            if any(s.name == "seed" for s in self.step.scalars):
-                self.step.set_scalar("seed", self.plan.seed)
             while self.position < self.steps and not interrupted.is_set():
                 self._one(self.position + 1)
             if self.position < self.steps:
@@ -201,19 +236,26 @@ class Trainer:
 
     def _one(self, number: int) -> None:
         batch = self.batches[number]
+        inputs = self._feed(batch)
+        if self._feed.scaled:
+            inputs["loss_scale"] = np.array(self.scale.value, np.float32)
         rate = self.schedule.rate(number, self.steps)
+        given = {"lr": rate, "step": self.updates + 1, "seed": self.plan.seed}
         start = time.perf_counter()
-        out = self.step.run("step", inputs=self._feed(batch),
-                            scalars={"lr": rate, "step": number})
+        out = self.step.run("step", inputs=inputs,
+                            scalars={name: given[name] for name in self._scalars})
         seconds = time.perf_counter() - start
-        loss = float(out["loss"])
-        record = {"step": number, "loss": loss, "lr": rate,
-                  "epoch": number / self.batches.steps_per_epoch}
-        if "grad_norm" in out:
-            record["grad_norm"] = float(out["grad_norm"])
-        last = number == self.steps
-        self._finite(loss, number)
+        loss, norm = float(out["loss"]), float(out["grad_norm"])
+        record: dict[str, Any] = {
+            "step": number, "loss": loss, "lr": rate, "epoch": number / self.batches.steps_per_epoch,
+            "grad_norm": norm if math.isfinite(norm) else None}
+        self._check(loss, norm, number)
+        if self._feed.scaled:
+            record["loss_scale"] = self.scale.value
+            self.scale.update(math.isfinite(norm))
         self.position = number
+        self.updates += math.isfinite(norm)
+        last = number == self.steps
         if self.eval_rows and (last or (self.plan.eval_every
                                         and number % self.plan.eval_every == 0)):
             record["eval_loss"] = self._evaluate(self.eval_rows)
@@ -224,11 +266,16 @@ class Trainer:
                 self.plan.save_every and number % self.plan.save_every == 0):
             self._save(found)
 
-    def _finite(self, loss: float, number: int) -> None:
-        if not math.isfinite(loss):
+    def _check(self, loss: float, norm: float, number: int) -> None:
+        """A run whose numbers are lost ends. Gradients that overflow in f16 are not: the
+        step changed nothing, and the next has a smaller scale."""
+        lost = "" if math.isfinite(loss) else "the loss"
+        if not math.isfinite(norm) and (not self._feed.scaled or self.scale.value < 2 ** -14):
+            lost = lost or "the gradient's norm"
+        if lost:
             kept = checkpoints.latest(self.output)
-            raise InputError("the loss of step %d is not finite; %s" % (
-                number, "the checkpoint of step %d was kept" % kept.step if kept
+            raise InputError("%s of step %d is not finite; %s" % (
+                lost, number, "the checkpoint of step %d was kept" % kept.step if kept
                 else "nothing was saved"))
 
     def _evaluate(self, held_out: Rows) -> float:

@@ -350,6 +350,131 @@ def resumed():
         {"lr", "tokens_per_second", "epoch"} <= set(r) for r in steps) and "eval_loss" in steps[3])
 
 
+def optimizers():
+    """Two steps beside PyTorch's: clipping, decay of matrices alone, accumulation, and what
+    a step of f16 does when its gradients overflow."""
+    tok = toys.tokenizer()
+    base = WORK / "optimizer-base"
+    model, _ = toys.folder(base, "llama-tied", tok)
+    config = json.loads((base / "config.json").read_text())
+    rng = np.random.default_rng(0)
+    tokens = rng.integers(0, len(tok), (2, 2, 1, 24))  # steps, micro-batches, rows, tokens
+    labels = np.where(rng.random(tokens.shape) < 0.6, rng.integers(0, len(tok), tokens.shape), -100)
+
+    class Lion(torch.optim.Optimizer):
+        def __init__(self, groups, lr, betas):
+            super().__init__(groups, {"lr": lr, "betas": betas, "weight_decay": 0})
+
+        @torch.no_grad()
+        def step(self):
+            for group in self.param_groups:
+                for p in group["params"]:
+                    m = self.state[p].setdefault("m", torch.zeros_like(p))
+                    b1, b2 = group["betas"]
+                    p.mul_(1 - group["lr"] * group["weight_decay"])
+                    p.sub_(group["lr"] * (b1 * m + (1 - b1) * p.grad).sign())
+                    m.mul_(b2).add_(p.grad, alpha=1 - b2)
+
+    def theirs(make):
+        twin = T.AutoModelForCausalLM.from_pretrained(base).double()
+        stepper = make([
+            {"params": [p for p in twin.parameters() if p.dim() > 1], "weight_decay": 0.1},
+            {"params": [p for p in twin.parameters() if p.dim() == 1], "weight_decay": 0.0}])
+        norms = []
+        for x, y in zip(tokens, labels):
+            stepper.zero_grad()
+            count = (y != -100).sum()
+            for a, b in zip(torch.as_tensor(x), torch.as_tensor(y)):
+                logits = twin(input_ids=a).logits
+                (torch.nn.functional.cross_entropy(logits.flatten(0, 1), b.flatten(),
+                                                   reduction="sum") / count).backward()
+            norms.append(float(torch.nn.utils.clip_grad_norm_(twin.parameters(), 0.5)))
+            stepper.step()
+        return {n: p.detach().numpy() - start[n] for n, p in twin.named_parameters()}, norms
+
+    def ours(optimizer, dtype="f32", scales=(1024, 1024)):
+        shape = Shape(seq=24, micro_batches=2, pack=False, dtype=dtype)
+        step = act.Device().load(shape.step_module(config, optimizer).emit())
+        for name, p in model.named_parameters():
+            step.set(name, p.detach().float())
+
+        def weights():
+            masters = {s.parameter: step.get(s.name) for s in step.states if s.role == "master"}
+            return {p.name: masters.get(p.name, step.get(p.name)) for p in step.parameters}
+
+        began, norms = weights(), []
+        for k, (x, y) in enumerate(zip(tokens, labels)):
+            inputs = {"tokens": x.astype(np.int32), "labels": y.astype(np.int32)}
+            if dtype == "f16":
+                inputs["loss_scale"] = np.array(scales[k], np.float32)
+            scalars = {"lr": 1e-3, "step": k + 1}
+            out = step.run("step", inputs=inputs, scalars={
+                s.name: scalars[s.name] for s in step.scalars})
+            norms.append(float(out["grad_norm"]))
+        return {n: w - began[n] for n, w in weights().items()}, norms, step
+
+    start = {n: p.detach().numpy() for n, p in model.named_parameters()}
+    common = {"weight_decay": 0.1, "clip": 0.5}
+    for name, options, make in (
+            ("adamw", {}, lambda g: torch.optim.AdamW(g, 1e-3)),
+            ("sgd", {"momentum": 0.9}, lambda g: torch.optim.SGD(g, 1e-3, momentum=0.9)),
+            ("lion", {}, lambda g: Lion(g, 1e-3, (0.9, 0.99)))):
+        wanted, norms = theirs(make)
+        for dtype, state, bound in (("f32", "f32", 1e-3), ("f32", "bf16", 2e-2), ("f16", "f32", 5e-2)):
+            found, got, step = ours(Optimizer(name, state_dtype=state, **common, **options), dtype)
+            moved = max(np.abs(wanted[n]).max() for n in start)
+            # Where a gradient is nearly 0, its direction is rounding's.
+            off = np.quantile(np.concatenate([np.abs(found[n] - wanted[n]).ravel() for n in start]),
+                              0.99 if dtype == "f32" else 0.97)
+            check(f"{name}, {dtype} with moments of {state}: updates to {off / moved:.0e}, norms to "
+                  f"{max(abs(a / b - 1) for a, b in zip(got, norms)):.0e}",
+                  off < bound * moved and np.allclose(got, norms, rtol=1e-4 if dtype == "f32" else 1e-2))
+            if state == "bf16":
+                check("bf16 moments take half", sum(s.bytes for s in step.states if s.role != "gradient") ==
+                      step.statistics()["optimizer_bytes"] and all(
+                          s.dtype == "bf16" for s in step.states if s.role not in ("gradient", "master")))
+    before, norms, step = ours(Optimizer(**common), "f16", (1024, 2.0 ** 24))
+    once, _, other = ours(Optimizer(**common), "f16", (1024, 1024))
+    check(f"a step that overflows has the norm {norms[1]}", not np.isfinite(norms[1]) and norms[0] > 0)
+    first = {}
+    for count in (1, 2):
+        step.run("step", inputs={"tokens": tokens[0].astype(np.int32), "labels": labels[0].astype(np.int32),
+                                 "loss_scale": np.array(2.0 ** 30, np.float32)},
+                 scalars={"lr": 1e-3, "step": 3})
+        now = {e.name: step.get(e.name) for e in [*step.parameters, *step.states] if e.role != "gradient"}
+        check("and changes neither weights nor states", not first or all(
+            np.array_equal(first[n], now[n]) for n in now))
+        first = now
+    check("a step that does not changes them", any(not np.array_equal(before[n], once[n]) for n in before))
+
+
+def scaled_run():
+    """A run in f16 finds its scale, and is resumed with it."""
+    tok = toys.tokenizer()
+    base = WORK / "scaled-base"
+    toys.folder(base, "llama-tied", tok)
+    file = toys.write_jsonl(WORK / "scaled.jsonl", [{"messages": m} for m in toys.conversations(40)])
+
+    def trainer(resume=False):
+        return Trainer(ModelFolder(base), file, WORK / "scaled", cache=CACHE, resume=resume,
+                       shape=Shape(1, 64, 1, dtype="f16"), schedule=Schedule(peak=1e-3),
+                       plan=Plan(steps=8, save_every=4, keep=9))
+
+    first = trainer()
+    first.scale.value = 2.0 ** 18
+    first.run()
+    lines = [json.loads(line) for line in (WORK / "scaled/log.jsonl").read_text().splitlines()]
+    skipped = [r for r in lines if "loss" in r and r["grad_norm"] is None]
+    check(f"{len(skipped)} steps overflowed, and the scale fell to {first.scale.value:.0f}",
+          0 < len(skipped) == 8 - first.updates < 8 and first.scale.value == 2.0 ** (18 - len(skipped)))
+    shutil.copytree(WORK / "scaled", WORK / "scaled-once")
+    shutil.rmtree(WORK / "scaled/checkpoint-8")
+    trainer(resume=True).run()
+    check("resumed with its scale, the same bytes", filecmp.cmp(
+        WORK / "scaled/checkpoint-8/model.safetensors", WORK / "scaled-once/checkpoint-8/model.safetensors",
+        shallow=False))
+
+
 KILLED = """
 import sys
 sys.path.insert(0, %(site)r)
@@ -494,7 +619,7 @@ def job():
           and "Traceback" not in err)
 
 
-PARTS = [schedules, data, broken, answers, folders, resumed, killed, interrupt, job]
+PARTS = [schedules, data, broken, answers, folders, optimizers, scaled_run, resumed, killed, interrupt, job]
 if __name__ == "__main__":
     for part in PARTS:
         if not sys.argv[2:] or part.__name__ in sys.argv[2:]:
