@@ -57,7 +57,7 @@ Json toJson(const SavedValue &v) {
   return j;
 }
 
-Json orNull(const std::optional<int64_t> &n) {
+template <typename T> Json orNull(const std::optional<T> &n) {
   return n ? Json(*n) : Json(nullptr);
 }
 
@@ -194,37 +194,39 @@ Json figuresJson(const MemoryReport &r) {
   for (const MemoryReport::Condition &c : r.conditions)
     holds[c.name] = c.value;
   Json out = {{"view", r.view},
-          {"model", r.model},
-          {"function", r.function},
-          {"letters", r.letters},
-          {"retained_bytes", r.retainedBytes},
-          {"peak_bytes", r.peakBytes},
-          {"total_peak_bytes", r.totalPeakBytes},
-          {"arena_bytes", r.arenaBytes},
-          {"lower_bound_bytes", r.lowerBoundBytes},
-          {"parameters_bytes", r.parametersBytes},
-          {"gradients_bytes", r.gradientsBytes},
-          {"optimizer_bytes", r.optimizerBytes},
-          {"inputs_bytes", r.inputsBytes},
-          {"outputs_bytes", r.outputsBytes},
-          {"scratch_bytes_per_thread", orNull(r.scratchBytesPerThread)},
-          {"recomputed_flops", r.recomputedFlops},
-          {"flops", r.flops},
-          {"launches", r.launches},
-          {"least_bytes", r.leastBytes},
-          {"target", r.target.empty() ? Json(nullptr) : Json(r.target)},
-          {"block_bytes", orNull(r.blockBytes)},
-          {"scratch_bytes", orNull(r.scratchBytes)},
-          {"tensor_map_bytes", orNull(r.tensorMapBytes)},
-          {"formulas",
-           {{"retained", toJson(r.retained)},
-            {"peak", toJson(r.peak)},
-            {"alignment", toJson(r.alignment)},
-            {"holds", holds}}},
-          {"notes", r.notes},
-          {"layers", list(r.layers)},
-          {"saved", list(r.saved)},
-          {"graphs", list(r.graphs)}};
+              {"model", r.model},
+              {"function", r.function},
+              {"letters", r.letters},
+              {"retained_bytes", r.retainedBytes},
+              {"peak_bytes", r.peakBytes},
+              {"total_peak_bytes", r.totalPeakBytes},
+              {"arena_bytes", r.arenaBytes},
+              {"lower_bound_bytes", r.lowerBoundBytes},
+              {"parameters_bytes", r.parametersBytes},
+              {"gradients_bytes", r.gradientsBytes},
+              {"optimizer_bytes", r.optimizerBytes},
+              {"inputs_bytes", r.inputsBytes},
+              {"outputs_bytes", r.outputsBytes},
+              {"scratch_bytes_per_thread", orNull(r.scratchBytesPerThread)},
+              {"recomputed_flops", r.recomputedFlops},
+              {"flops", r.flops},
+              {"launches", r.launches},
+              {"least_bytes", r.leastBytes},
+              {"card", r.card.empty() ? Json(nullptr) : Json(r.card)},
+              {"seconds", orNull(r.seconds)},
+              {"target", r.target.empty() ? Json(nullptr) : Json(r.target)},
+              {"block_bytes", orNull(r.blockBytes)},
+              {"scratch_bytes", orNull(r.scratchBytes)},
+              {"tensor_map_bytes", orNull(r.tensorMapBytes)},
+              {"formulas",
+               {{"retained", toJson(r.retained)},
+                {"peak", toJson(r.peak)},
+                {"alignment", toJson(r.alignment)},
+                {"holds", holds}}},
+              {"notes", r.notes},
+              {"layers", list(r.layers)},
+              {"saved", list(r.saved)},
+              {"graphs", list(r.graphs)}};
   if (r.view == "torch") { // no program of ours: nobody counted these
     for (const char *unknown : {"arena_bytes", "lower_bound_bytes"})
       out[unknown] = nullptr;

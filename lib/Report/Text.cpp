@@ -122,6 +122,9 @@ std::string launches(const MemoryReport &r) {
     text += fmt::format("; of a layer {}, {}", most->launches,
                         humanBytes(most->leastBytes));
   text += "\n";
+  if (r.seconds)
+    text += fmt::format("  on {} estimated to take {:.4g} ms\n", r.card,
+                        *r.seconds * 1e3);
   if (r.target.empty())
     return text;
   text += fmt::format("  blocks for {} move {}", r.target,

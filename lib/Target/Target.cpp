@@ -5,11 +5,17 @@
 //             specifications per compute capability
 //   features  PTX ISA, "Target ISA Notes" of each instruction
 //   cards     NVIDIA's data sheets and whitepapers: A100 80GB SXM (GA100),
-//             GeForce RTX 3090 (GA102), RTX 4090 (AD102), H100 SXM (GH100)
+//             GeForce RTX 3090 (GA102), RTX 4090 (AD102), H100 and H200 SXM
+//             (GH100)
 //   exp2      16 results per SM and clock: CUDA C++ Programming Guide,
 //             "Arithmetic Instructions"
 //   link      PCI Express x16: 31.5 GB/s for 4.0, 63 GB/s for 5.0; copies of
 //             pinned memory reach about 0.8 of that
+//   reached   training steps of Llama-3.2-1B and of four of its layers on an
+//             H200, 2026-11-27 (docs/measurements.md): its kernels had
+//             mma.sync, whose peak is 0.63 of wgmma's there. Of the other
+//             cards' peaks, which are those of mma.sync, the same kernels are
+//             taken to reach as much more.
 #include "act/Target/Target.h"
 #include <algorithm>
 #include <cstdlib>
@@ -18,12 +24,24 @@ using namespace act;
 
 namespace {
 
-Card card(const char *name, int64_t sms, double gigahertz, double tensorFlops,
-          double f32Flops, double memoryBytes, double linkBytes) {
+constexpr Reached onHopper{0.36, 0.26, 0.132, 0.74};
+constexpr Reached onOthers{onHopper.products / 0.63, onHopper.attention / 0.63,
+                           onHopper.attentionGrad / 0.63, onHopper.memory};
+
+Card card(const char *id, const char *name, int64_t sms, double gigahertz,
+          double tensorFlops, double f32Flops, double memoryBytes,
+          double linkBytes, const Reached &reached) {
   const double clock = gigahertz * 1e9;
-  return {name,        sms,      clock,
-          tensorFlops, f32Flops, 16 * double(sms) * clock,
-          memoryBytes, linkBytes};
+  return {id,
+          name,
+          sms,
+          clock,
+          tensorFlops,
+          f32Flops,
+          16 * double(sms) * clock,
+          memoryBytes,
+          linkBytes,
+          reached};
 }
 
 TargetLimits limits(int64_t sharedPerBlock, int64_t sharedPerSm,
@@ -55,25 +73,55 @@ const std::vector<Target> &act::allTargets() {
     TargetFeatures hopper = ada;
     hopper.matrixStores = hopper.vectorAdditions = hopper.bulkCopies =
         hopper.wgmma = hopper.suspendsAtMbarriers = true;
-    return std::vector<Target>{
-        {"sm_80",
-         80,
-         0,
-         limits(163, 164, 64, 32),
-         {},
-         card("A100 80GB SXM", 108, 1.41, 312e12, 19.5e12, 2.039e12, 25e9)},
-        {"sm_86",
-         86,
-         0,
-         limits(99, 100, 48, 16),
-         {},
-         card("RTX 3090", 82, 1.695, 71e12, 35.6e12, 0.936e12, 25e9)},
-        {"sm_89", 89, 0, limits(99, 100, 48, 24), ada,
-         card("RTX 4090", 128, 2.52, 165.2e12, 82.6e12, 1.008e12, 25e9)},
-        {"sm_90a", 90, 'a', limits(227, 228, 64, 32), hopper,
-         card("H100 SXM", 132, 1.83, 989.4e12, 66.9e12, 3.35e12, 50e9)}};
+    return std::vector<Target>{{"sm_80",
+                                80,
+                                0,
+                                limits(163, 164, 64, 32),
+                                {},
+                                card("a100", "A100 80GB SXM", 108, 1.41, 312e12,
+                                     19.5e12, 2.039e12, 25e9, onOthers)},
+                               {"sm_86",
+                                86,
+                                0,
+                                limits(99, 100, 48, 16),
+                                {},
+                                card("rtx3090", "RTX 3090", 82, 1.695, 71e12,
+                                     35.6e12, 0.936e12, 25e9, onOthers)},
+                               {"sm_89", 89, 0, limits(99, 100, 48, 24), ada,
+                                card("rtx4090", "RTX 4090", 128, 2.52, 165.2e12,
+                                     82.6e12, 1.008e12, 25e9, onOthers)},
+                               {"sm_90a", 90, 'a', limits(227, 228, 64, 32),
+                                hopper,
+                                card("h100", "H100 SXM", 132, 1.83, 989.4e12,
+                                     66.9e12, 3.35e12, 50e9, onHopper)}};
   }();
   return targets;
+}
+
+const std::vector<Card> &act::allCards() {
+  static const std::vector<Card> cards = [] {
+    std::vector<Card> all;
+    for (const Target &t : allTargets())
+      all.push_back(t.card);
+    all.push_back(card("h200", "H200 SXM", 132, 1.83, 989.4e12, 66.9e12, 4.8e12,
+                       50e9, onHopper));
+    return all;
+  }();
+  return cards;
+}
+
+Result<const Card *> act::cardNamed(const std::string &name) {
+  if (const Target *target = findTarget(name))
+    return &target->card;
+  std::string ids;
+  for (const Card &c : allCards()) {
+    if (c.id == name)
+      return &c;
+    ids += (ids.empty() ? "" : ", ") + std::string(c.id);
+  }
+  return Error{"unknown card '" + name + "', expected one of " + ids +
+                   ", or a target",
+               ""};
 }
 
 bool Target::runsOn(const std::string &device) const {

@@ -7,6 +7,7 @@
 #include "passes/emit/EmitStep.h"
 #include "passes/emit/GpuKernels.h"
 #include "passes/memory/MemoryModel.h"
+#include "passes/memory/StepTime.h"
 #include "passes/module/Entries.h"
 #include "passes/module/Sizes.h"
 #include "passes/report/PaperView.h"
@@ -92,6 +93,15 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
       auto paper = describePaper(*forward, selection, std::move(*report));
       return failed(paper) ? signalPassFailure() : write(*paper);
     }
+    if (!card.empty()) {
+      auto named = cardNamed(card);
+      if (!named) {
+        emitError(getOperation()->getLoc()) << named.error().str();
+        return signalPassFailure();
+      }
+      report->card = (*named)->name;
+      report->seconds = stepSeconds(*program, **named);
+    }
     if (function.empty() && lacksGradient(getOperation()))
       report->notes.push_back(
           "the module is in kernel form without a gradient and can no longer "
@@ -161,7 +171,8 @@ struct AnalyzeMemory : act::impl::AnalyzeMemoryPassBase<AnalyzeMemory> {
                    {checkpoint.hasValue(), "checkpoint", "torch"},
                    {log.hasValue(), "log", "torch"},
                    {selection.hasValue(), "selection", "paper"},
-                   {isGpu(), "target", "act"}};
+                   {isGpu(), "target", "act"},
+                   {!card.empty(), "card", "act"}};
     for (auto [said, name, of] : options)
       if (said && view != of)
         return emitError(getOperation()->getLoc())

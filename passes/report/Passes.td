@@ -101,6 +101,8 @@ def AnalyzeMemoryPass : Pass<"memory-report", "::mlir::ModuleOp"> {
     Option<"target", "target", "std::string", "\"\"",
            "a GPU, sm_80, sm_86, sm_89 or sm_90a: view act also reports what its kernels' blocks move; empty or "
            "host: it does not">,
+    Option<"card", "card", "std::string", "\"\"",
+           "view act: also estimates the time on a100, rtx3090, rtx4090, h100 or h200">,
     Option<"cacheDir", "cache-dir", "std::string", "\"\"",
            "folder that caches compiled kernels; empty: $XDG_CACHE_HOME/act; none: no cache">,
     Option<"cublasWorkspace", "cublas-workspace", "std::string", "\"\"",

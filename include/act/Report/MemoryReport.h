@@ -203,6 +203,8 @@ struct MemoryReport {
   std::optional<int64_t> scratchBytesPerThread;
   uint64_t recomputedFlops = 0, flops = 0;
   int64_t launches = 0, leastBytes = 0; // of the whole function, as in Layer
+  std::string card; ///< the card that the next field is for, or empty
+  std::optional<double> seconds; ///< of the whole function, estimated
   std::string target; ///< the GPU that the next three fields are for, or empty
   std::optional<int64_t> blockBytes;
   /// Behind the arena, for products split into parts.

@@ -38,9 +38,19 @@ struct TargetFeatures {
   bool suspendsAtMbarriers = false;
 };
 
+/// Fractions of a card's peaks that the kernels of a training step reach, over
+/// all products, attention and so on of a step.
+struct Reached {
+  double products;      ///< of tensorFlops, or f32Flops
+  double attention;     ///< forward, likewise
+  double attentionGrad; ///< likewise
+  double memory;        ///< of memoryBytes
+};
+
 /// Peak rates of a card, per second. An FMA is two operations.
 struct Card {
-  const char *name;
+  const char *id;   ///< h100
+  const char *name; ///< for people
   int64_t sms;
   double clock;       ///< Hz, of the tensor cores' rate
   double tensorFlops; ///< bf16 with f32 sums, dense
@@ -48,6 +58,7 @@ struct Card {
   double exp2;        ///< ex2.approx.f32
   double memoryBytes; ///< device memory
   double linkBytes;   ///< to the host, one direction: what copies reach
+  Reached reached;
 };
 
 struct Target {
@@ -71,6 +82,10 @@ std::string targetNames();
 const Target *findTarget(const std::string &name);
 /// The same, with an error that names the targets there are.
 Result<const Target *> targetNamed(const std::string &name);
+/// The cards that times are estimated for: one of each target, and more.
+const std::vector<Card> &allCards();
+/// The card of an id, or of a target, with an error that names those there are.
+Result<const Card *> cardNamed(const std::string &name);
 /// The newest target whose code runs on a device such as sm_87; null if none.
 const Target *newestTargetFor(const std::string &device);
 

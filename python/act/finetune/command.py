@@ -56,6 +56,8 @@ def _model_options(group: Any) -> None:
     group.add_argument("--remat", default="selective", metavar="POLICY",
                        help="what backward computes again: none, selective, attention, sqrt, "
                        "layer, or budget=fit:24GB for the least that fits (selective)")
+    group.add_argument("--unfused", dest="fuse_attention", action="store_false",
+                       help="attention as products and a softmax, with its quadratic memory")
 
 
 def _optimizer_options(group: Any) -> None:
@@ -135,6 +137,24 @@ A run that was interrupted (once: it ends its step and saves) goes on with --res
     _device_options(run)
     run.add_argument("--cache", help="a folder for tokenised data (~/.cache/act)")
 
+    fit = command("fit", _fit, "what fits on a card: method, batch, memory and time", """\
+A row is a way to train: what backward computes again decides the memory, to the byte, and
+costs time. Times are estimates from kernels that were measured. 24GB are 24e9 bytes, 24GiB
+24 * 2^30; leave some hundred MB for CUDA.
+
+  act fit Llama-3.1-8B --device-memory 24GB --method qlora --seq 4096
+  act fit Llama-3.1-8B --device-memory 24GB --batch 2    all ways with this batch""")
+    fit.add_argument("folder", metavar="FOLDER")
+    fit.add_argument("--base", help="the base of an adapter, if it is not where it says")
+    fit.add_argument("--device-memory", required=True, metavar="24GB")
+    fit.add_argument("--card", help="for times: a100, rtx3090, rtx4090, h100 or h200 (by the "
+                     "memory)")
+    fit.add_argument("--budgets", action="store_true",
+                     help="also the least recomputation that fits, which takes longer to find")
+    _model_options(fit.add_argument_group("model"))
+    fit.set_defaults(method=None, batch=None)
+    _optimizer_options(fit.add_argument_group("optimizer"))
+
     generate = command("generate", _generate, "let a model answer", """\
 Without a prompt, lines of standard input are prompts. With a chat template, a prompt is a
 user's message; --raw takes it as the beginning of a text.""")
@@ -169,6 +189,7 @@ user's message; --raw takes it as the beginning of a text.""")
 
     report = command("report", _report, "the memory of a training step, to the byte")
     report.add_argument("folder", metavar="FOLDER")
+    report.add_argument("--base", help="the base of an adapter, if it is not where it says")
     _model_options(report.add_argument_group("model"))
     _optimizer_options(report.add_argument_group("optimizer"))
     report.add_argument("--format", choices=("text", "json", "html", "formula"), default="text")
@@ -197,7 +218,7 @@ def _shape(given: argparse.Namespace, folder: Any) -> Any:
     seq = given.seq or min(2048, int(folder.config.get(
         "max_position_embeddings", folder.config.get("n_positions", 2048))))
     return Shape(given.batch, seq, given.accumulate, lora, quantize, given.dtype, given.pack,
-                 given.remat)
+                 given.remat, given.fuse_attention)
 
 
 def _optimizer(given: argparse.Namespace) -> Any:
@@ -261,6 +282,20 @@ def _generate(given: argparse.Namespace) -> int:
     return 0
 
 
+def _fit(given: argparse.Namespace) -> int:
+    from .fitting import fit, text
+    from .folder import ModelFolder
+    folder = ModelFolder(given.folder, given.base)
+    methods = [given.method] if given.method else ["full", "lora", "qlora"]
+    batch, given.batch = given.batch, 1
+    shapes = {}
+    for given.method in (["lora"] if folder.adapter else methods):
+        shapes[given.method] = _shape(given, folder)
+    sys.stdout.write(text(fit(folder, given.device_memory, shapes, optimizer=_optimizer(given),
+                              card=given.card, batch=batch, budgets=given.budgets)))
+    return 0
+
+
 def _merge(given: argparse.Namespace) -> int:
     from .folder import ModelFolder
     from .merging import merge
@@ -271,7 +306,7 @@ def _merge(given: argparse.Namespace) -> int:
 
 def _report(given: argparse.Namespace) -> int:
     from .folder import ModelFolder
-    folder = ModelFolder(given.folder)
+    folder = ModelFolder(given.folder, given.base)
     shape = _shape(given, folder)
     options = {"what_if": given.device_memory} if given.device_memory else {}
     text = shape.step_module(folder.config, _optimizer(given)).report(

@@ -38,6 +38,7 @@ class Shape:
     dtype: Union[str, None] = None  # the config's
     pack: bool = True
     remat: str = "selective"
+    fuse_attention: bool = True
 
     def import_model(self, config: dict[str, Any]) -> Module:
         options: dict[str, Any] = {"batch": self.batch, "seq": self.seq, "dtype": self.dtype,
@@ -53,10 +54,16 @@ class Shape:
         return self.dtype or names.get(str(named), "f32")
 
     def step_module(self, config: dict[str, Any], optimizer: Optimizer) -> Module:
-        """The training step before kernels are formed. In f16 its loss has a scale."""
-        return self.import_model(config).run(fuse_attention=True, remat=self.remat, write_step={
-            **optimizer.options(), "micro-batches": self.micro_batches,
-            "loss-scale": self.type(config) == "f16"})
+        """The training step before kernels are formed."""
+        return self.without_remat(config, optimizer, remat=self.remat)
+
+    def without_remat(self, config: dict[str, Any], optimizer: Optimizer,
+                      remat: Union[str, None] = None) -> Module:
+        """The same with nothing chosen yet to compute again. In f16 its loss has a scale."""
+        return self.import_model(config).run(
+            fuse_attention=self.fuse_attention, remat=remat, write_step={
+                **optimizer.options(), "micro-batches": self.micro_batches,
+                "loss-scale": self.type(config) == "f16"})
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 """finetune_test.py BUILD [PART...]: folders, data, training and answers of act.finetune,
 beside transformers and peft."""
 import contextlib
+import dataclasses
 import filecmp
 import io
 import json
@@ -15,6 +16,7 @@ import tempfile
 import time
 
 build = pathlib.Path(sys.argv[1]).resolve()
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(build / "python" / "site"))
 sys.path.insert(0, os.path.dirname(__file__))
 
@@ -30,7 +32,8 @@ import toys  # noqa: E402
 from act.finetune import command  # noqa: E402
 from act.finetune.adapters import Lora  # noqa: E402
 from act.finetune.examples import Renderer, records  # noqa: E402
-from act.finetune.folder import ModelFolder, Tensors, written  # noqa: E402
+from act.finetune.fitting import fit  # noqa: E402
+from act.finetune.folder import ModelFolder, Tensors, write_tensors, written  # noqa: E402
 from act.finetune.generation import Generator, Sampling  # noqa: E402
 from act.finetune.merging import merge  # noqa: E402
 from act.finetune.rows import IGNORED, Batches, Rows  # noqa: E402
@@ -496,7 +499,6 @@ def killed():
     path = WORK / "killed/folder"
     with written(path) as new:
         (new / "training.json").write_text('{"value": -1}')
-        from act.finetune.folder import write_tensors
         write_tensors(new, "model", {"a": torch.full((200000,), -1.0)})
     torn = found = 0
     for k in range(6):
@@ -619,7 +621,53 @@ def job():
           and "Traceback" not in err)
 
 
-PARTS = [schedules, data, broken, answers, folders, optimizers, scaled_run, resumed, killed, interrupt, job]
+def fits():
+    """The table's bytes are the report's and the run's; its largest are the largest; its time
+    is that of a card within a quarter."""
+    tok = toys.tokenizer()
+    base = WORK / "fits-base"
+    toys.folder(base, tok=tok)
+    shape = Shape(seq=64, lora=Lora(4))
+    for pack in (True, False):
+        shapes = {"full": Shape(seq=64, pack=pack), "lora": dataclasses.replace(shape, pack=pack)}
+        found = fit(ModelFolder(base), "1MB", shapes)
+        good = len(found.rows) > 5
+        for row in found.rows:
+            def bytes_of(batch):
+                return dataclasses.replace(row.shape, batch=batch).step_module(
+                    ModelFolder(base).config, Optimizer()).report()["total_peak_bytes"]
+            good &= row.fits and bytes_of(row.shape.batch) == row.bytes <= 10 ** 6 < bytes_of(
+                row.shape.batch + 1)
+        check(f"{len(found.rows)} rows of a card of 1 MB, packed {pack}: largest batches and their bytes", good)
+    row = found.best("lora")
+    check(f"the command of the fastest: {found.command(row)[-60:]}", "--batch %d" % row.shape.batch in
+          found.command(row) and all(r.tokens_per_second <= row.tokens_per_second for r in found.rows
+                                     if r.method == "lora"))
+    data_file = toys.write_jsonl(WORK / "fits.jsonl", [{"messages": m} for m in toys.conversations(20)])
+    trainer = Trainer(ModelFolder(base), data_file, WORK / "fits", shape=row.shape, cache=CACHE, plan=Plan(steps=1))
+    stats = trainer.step.statistics()
+    kept = sum(stats[n] for n in ("parameter_bytes", "gradient_bytes", "optimizer_bytes"))
+    check("a run takes the table's bytes", kept + trainer.report["peak_bytes"] + trainer.report["inputs_bytes"]
+          + trainer.report["outputs_bytes"] == row.bytes and stats["arena_bytes"] == trainer.report["arena_bytes"])
+    given = fit(ModelFolder(base), "200KB", {"full": Shape(seq=64)}, batch=2)
+    check("with a given batch all ways are rows", [r.policy for r in given.rows] == [
+        "none", "selective", "attention", "sqrt", "layer", "unfused"] and not any(r.fits for r in given.rows))
+    nothing = fit(ModelFolder(base), "200KB", {"full": Shape(seq=64)})
+    check(f"nothing fits: {nothing.least}", not nothing.rows and nothing.least["full"] > 200_000)
+    refuses("a card", "unknown card", lambda: fit(ModelFolder(base), "1MB", shapes, card="v100"))
+    # docs/measurements.md, "On a card": four layers and the whole of Llama-3.2-1B, 4096 tokens.
+    whole = json.loads((ROOT / "examples/models/llama-3.2-1b.json").read_text())
+    four = {**whole, "num_hidden_layers": 4, "vocab_size": 32768, "tie_word_embeddings": False}
+    for name, config, measured in (("four layers", four, {"none": 34.4, "selective": 34.9, "layer": 39.6}),
+                                   ("1B", whole, {"none": 135.5, "selective": 136.9, "layer": 156.7})):
+        for policy, ms in measured.items():
+            seconds = Shape(seq=4096, pack=False, remat=policy).step_module(
+                config, Optimizer(clip=0)).report(card="h200")["seconds"]
+            check(f"{name}, {policy}: {seconds * 1e3:.1f} ms estimated, {ms} measured",
+                  abs(seconds * 1e3 / ms - 1) < 0.25)
+
+
+PARTS = [schedules, data, broken, answers, folders, fits, optimizers, scaled_run, resumed, killed, interrupt, job]
 if __name__ == "__main__":
     for part in PARTS:
         if not sys.argv[2:] or part.__name__ in sys.argv[2:]:
