@@ -21,8 +21,12 @@ Writes the model of a Hugging Face config.json as a module in the act dialect.
                        are an input of the step
   --attention-mask     causal models take a padding mask, as BERT does
   --dtype TYPE         bf16, f16 or f32 (the config's, else f32)
-  --mode MODE          train: returns the loss; infer: logits or hidden states
-                       (train)
+  --mode MODE          train: returns the loss; infer: logits or hidden states;
+                       generate: logits after each row's last token, whose
+                       earlier tokens are in a cache (train)
+  --context N          generate: cached tokens of a row, at most
+  --cache-block N      generate: tokens of a block of the cache (16)
+  --cache-blocks N     generate: blocks of all rows (as many as they need)
   --kv-cache           infer: also returns the keys and values of all layers,
                        which later tokens attend to
   --lora-rank R        low-rank adapters on a frozen model
@@ -41,7 +45,10 @@ namespace {
 struct Parser {
   ImportCommand command;
   std::set<std::string> seen;
+  bool generates = false;
+  std::optional<int64_t> context, cacheBlock, cacheBlocks;
   Status option(const std::string &name, std::optional<std::string> value);
+  Status cache();
 };
 } // namespace
 
@@ -99,6 +106,12 @@ Status Parser::option(const std::string &name,
     return number(name, v, o.seq);
   if (name == "--lora-rank")
     return number(name, v, o.loraRank);
+  if (name == "--context")
+    return number(name, v, context);
+  if (name == "--cache-block")
+    return number(name, v, cacheBlock);
+  if (name == "--cache-blocks")
+    return number(name, v, cacheBlocks);
   if (name == "--lora-alpha") {
     double alpha;
     if (llvm::StringRef(v).getAsDouble(alpha))
@@ -118,9 +131,10 @@ Status Parser::option(const std::string &name,
     else
       return expected(name, "bf16, f16 or f32", v);
   } else if (name == "--mode") {
-    if (v != "train" && v != "infer")
-      return expected(name, "train or infer", v);
+    if (v != "train" && v != "infer" && v != "generate")
+      return expected(name, "train, infer or generate", v);
     o.train = v == "train";
+    generates = v == "generate";
   } else if (name == "--quantize") {
     if (v != "nf4" && v != "nf4-nested")
       return expected(name, "nf4 or nf4-nested", v);
@@ -132,14 +146,33 @@ Status Parser::option(const std::string &name,
   return ok();
 }
 
+Status Parser::cache() {
+  for (auto [option, value] : {std::pair("--context", context),
+                               {"--cache-block", cacheBlock},
+                               {"--cache-blocks", cacheBlocks}})
+    if (value && !generates)
+      return Error{"needs --mode generate", option};
+  if (!generates)
+    return ok();
+  if (!context)
+    return Error{"needs --context, the cached tokens of a row", "--mode"};
+  ImportOptions::Cache found;
+  found.context = *context;
+  found.block = cacheBlock.value_or(found.block);
+  found.blocks = cacheBlocks;
+  command.options.cache = found;
+  if (!command.options.seq)
+    command.options.seq = 1;
+  return ok();
+}
+
 Result<ImportCommand>
 parseImportCommand(const std::vector<std::string> &words) {
   static const std::set<std::string> known = {
-      "--batch",     "--seq",        "--symbolic",
-      "--packed",    "--dtype",      "--mode",
-      "--lora-rank", "--lora-alpha", "--lora-targets",
-      "--quantize",  "--kv-cache",   "--attention-mask",
-      "-o"};
+      "--batch",        "--seq",         "--symbolic",     "--packed",
+      "--dtype",        "--mode",        "--lora-rank",    "--lora-alpha",
+      "--lora-targets", "--quantize",    "--kv-cache",     "--attention-mask",
+      "--context",      "--cache-block", "--cache-blocks", "-o"};
   Parser parser;
   ImportCommand &command = parser.command;
   for (size_t i = 0; i < words.size(); ++i) {
@@ -188,6 +221,8 @@ parseImportCommand(const std::vector<std::string> &words) {
   }
   if (command.config.empty())
     return Error{"expected a config.json; --help shows the usage", ""};
+  if (auto s = parser.cache(); !s)
+    return s.error();
   for (auto [letter, option] : {std::pair("b", "--batch"), {"s", "--seq"}})
     if (llvm::is_contained(command.options.symbolic, letter) &&
         parser.seen.count(option))

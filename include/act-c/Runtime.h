@@ -213,7 +213,9 @@ enum {
   ACTRT_ANY_MEMORY = 16,
   /* Steps only, since 0.4: parameters and states are the caller's memory.
    * Nothing is allocated for them; each that a function uses is bound before it
-   * runs (actrt_step_bind). Their values are set and read in that memory. */
+   * runs (actrt_step_bind). Their values are set and read in that memory; if
+   * the device uses it in place, also one by one by actrt_step_set, _get and
+   * _initialise_parameter, which convert. */
   ACTRT_BIND_TENSORS = 32
 };
 

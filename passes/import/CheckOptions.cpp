@@ -12,6 +12,10 @@ int64_t sequenceLength(const hf::ModelConfig &c, const ImportOptions &o) {
   return o.seq.value_or(std::min<int64_t>(c.maxPositions, 2048));
 }
 
+int64_t longestSequence(const hf::ModelConfig &c, const ImportOptions &o) {
+  return o.cache ? o.cache->context : sequenceLength(c, o);
+}
+
 bool dropsInLayers(const hf::ModelConfig &c, const ImportOptions &o) {
   return o.train && (c.attentionDropout > 0 || c.residualDropout > 0);
 }
@@ -28,6 +32,12 @@ dimensionLetters(const hf::ModelConfig &c, const ImportOptions &o) {
   int64_t seq = sequenceLength(c, o);
   if (o.packed) {
     letters = {{"t", o.batch * seq}};
+  } else if (o.cache) {
+    const int64_t ofRow = o.cache->context / o.cache->block;
+    letters = {
+        {"b", o.batch},       {"s", seq},
+        {"t", o.batch * seq}, {"B", o.cache->blocks.value_or(o.batch * ofRow)},
+        {"n", ofRow},         {"c", o.cache->context + seq}};
   } else {
     letters = {{"b", o.batch}, {"s", seq}};
   }
@@ -152,12 +162,15 @@ static Status checkShape(const hf::ModelConfig &c, const ImportOptions &o,
     return s;
   const char *field =
       c.family == hf::Family::Gpt2 ? "n_positions" : "max_position_embeddings";
-  if (seq > c.maxPositions) {
-    std::string more = llvm::Twine(seq).str() + " is more than the config's " +
-                       field + " " + std::to_string(c.maxPositions);
+  const int64_t longest = longestSequence(c, o);
+  const char *option = o.cache ? "context" : "seq";
+  if (longest > c.maxPositions) {
+    std::string more = llvm::Twine(longest).str() +
+                       " is more than the config's " + field + " " +
+                       std::to_string(c.maxPositions);
     if (!c.rope)
-      return fail("seq", more);
-    warnings.push_back("--seq: " + more);
+      return fail(option, more);
+    warnings.push_back("--" + std::string(option) + ": " + more);
   }
   // Token indices are i32.
   if (o.packed && o.batch > (INT32_MAX - 1) / seq)
@@ -241,6 +254,32 @@ static Status checkSymbolic(const hf::ModelConfig &c, const ImportOptions &o,
   return ok();
 }
 
+static Status checkCache(const hf::ModelConfig &c, const ImportOptions &o) {
+  if (!o.cache)
+    return ok();
+  const int64_t block = o.cache->block, context = o.cache->context;
+  if (c.family == hf::Family::Bert)
+    return fail("mode", "a bert sees all tokens at once and writes none");
+  if (o.packed || o.attentionMask || o.kvCache || !o.symbolic.empty())
+    return fail("mode", "generate has masks, positions and sizes of its own: "
+                        "expected none of --packed, --attention-mask, "
+                        "--kv-cache and --symbolic");
+  if (block < 1 || block > INT32_MAX)
+    return fail("cache-block",
+                "expected a number from 1 to 2147483647, found " +
+                    llvm::Twine(block));
+  if (context < block || context % block != 0 || context > INT32_MAX)
+    return fail("context", "expected a multiple of the block's " +
+                               llvm::Twine(block) + " tokens, found " +
+                               llvm::Twine(context));
+  int64_t blocks = o.cache->blocks.value_or(1);
+  if (blocks < 1 || blocks > INT32_MAX)
+    return fail("cache-blocks",
+                "expected a number from 1 to 2147483647, found " +
+                    llvm::Twine(blocks));
+  return ok();
+}
+
 Status checkOptions(const hf::ModelConfig &c, const ImportOptions &o,
                     std::vector<std::string> &warnings) {
   if (auto s = checkShape(c, o, warnings); !s)
@@ -257,9 +296,8 @@ Status checkOptions(const hf::ModelConfig &c, const ImportOptions &o,
   if (o.kvCache && o.train)
     return fail("kv-cache", "needs --mode infer: a training step attends to "
                             "whole sequences");
-  if (o.kvCache && c.slidingWindow && c.fullEvery)
-    return fail("kv-cache", "layers with a window and without one alternate, "
-                            "which the cache's stacks do not");
+  if (auto s = checkCache(c, o); !s)
+    return s;
   if (o.kvCache && c.family == hf::Family::Bert)
     return fail("kv-cache", "a bert sees all tokens at once and keeps none for "
                             "later ones");

@@ -108,6 +108,8 @@ Value ModelBuilder::dropout(StringRef name, Value x, double p, int64_t id) {
 }
 
 Value ModelBuilder::positions() {
+  if (options.cache)
+    return ofForward.lookup("positions");
   return PositionsOp::create(b, at("positions"),
                              type({sequence()}, b.getI32Type()),
                              shared("cu_seqlens"));
@@ -120,6 +122,8 @@ Value ModelBuilder::splitHeads(StringRef name, Value x, StringRef heads) {
 // True where a query may see a key; broadcasts to the scores. Null if every key
 // is visible.
 Value ModelBuilder::visibleMask(Visible visible) {
+  if (options.cache)
+    return shared(visible.window ? "visible_window" : "visible");
   Type i1 = b.getI1Type();
   Value tokens;
   if (Value padding = shared("attention_mask"))
@@ -143,12 +147,52 @@ Value ModelBuilder::visibleMask(Visible visible) {
   return mask;
 }
 
+// The keys or values of a row's cache, then the fresh ones: [b, c, k, d].
+Value ModelBuilder::withCache(StringRef name, Value fresh, Value blocks) {
+  StringRef kv = kvHeads();
+  // The names of products are sorted, as everywhere.
+  auto ofAll = [&](StringRef more) {
+    return kv == "a" ? "a*" + more.str() + "*d" : more.str() + "*d*k";
+  };
+  std::string ofFresh = kv == "a" ? "a*d*s" : "d*k*s";
+  Value found = EmbeddingOp::create(b, at(name), type({"b", "n", ofBlock()}),
+                                    blocks, shared("blocks"), IntegerAttr());
+  found = ReshapeOp::create(b, at(name), type({"b", ofBlock() + "*n"}), found);
+  fresh = ReshapeOp::create(b, at(name), type({"b", ofFresh}), fresh);
+  Value all = ConcatOp::create(b, at(name), type({"b", ofAll("c")}),
+                               ValueRange{found, fresh});
+  return ReshapeOp::create(b, at(name), type({"b", "c", kv, "d"}), all);
+}
+
+std::string ModelBuilder::ofBlock() const {
+  return std::to_string(options.cache->block) +
+         (kvHeads() == "a" ? "*a*d" : "*d*k");
+}
+
+Value ModelBuilder::answered(Value x) {
+  if (!options.cache)
+    return x;
+  perRow = true;
+  return EmbeddingOp::create(b, at("answered"), perToken({"h"}), x,
+                             ofForward.lookup("last"), IntegerAttr());
+}
+
 // In primitives, as the framework runs it: FuseAttention recognises them, and
 // without it the module shows what eager attention keeps. Keys and values are
 // expanded to all query heads, so products have equal heads on both sides.
 Value ModelBuilder::attention(Value q, Value k, Value v, Visible visible,
                               int64_t dropoutSite) {
-  StringRef s = sequence(), kv = kvHeads();
+  if (options.kvCache || options.cache)
+    returned.insert(returned.end(), {k, v});
+  StringRef s = sequence(), keys = s, kv = kvHeads();
+  if (options.cache) {
+    const size_t i = returned.size() - 2; // the layer's place in the function
+    s = "s";
+    keys = "c";
+    q = ReshapeOp::create(b, at("q"), type({"b", "s", "a", "d"}), q);
+    k = withCache("k", k, earlier[i]);
+    v = withCache("v", v, earlier[i + 1]);
+  }
   auto byHead = [&](StringRef heads, StringRef rows, StringRef columns) {
     return options.packed ? type({heads, rows, columns})
                           : type({"b", heads, rows, columns});
@@ -157,14 +201,14 @@ Value ModelBuilder::attention(Value q, Value k, Value v, Visible visible,
   if (options.packed)
     swap = {1, 0, 2};
   q = TransposeOp::create(b, at("q"), byHead("a", s, "d"), q, swap);
-  k = TransposeOp::create(b, at("k"), byHead(kv, s, "d"), k, swap);
-  v = TransposeOp::create(b, at("v"), byHead(kv, s, "d"), v, swap);
+  k = TransposeOp::create(b, at("k"), byHead(kv, keys, "d"), k, swap);
+  v = TransposeOp::create(b, at("v"), byHead(kv, keys, "d"), v, swap);
   // Grouped heads: each key head serves several query heads.
   if (kv != "a") {
-    k = ExpandOp::create(b, at("k_all"), byHead("a", s, "d"), k);
-    v = ExpandOp::create(b, at("v_all"), byHead("a", s, "d"), v);
+    k = ExpandOp::create(b, at("k_all"), byHead("a", keys, "d"), k);
+    v = ExpandOp::create(b, at("v_all"), byHead("a", keys, "d"), v);
   }
-  auto square = byHead("a", s, s);
+  auto square = byHead("a", s, keys);
   Value scores = MatmulOp::create(b, at("scores"), square, q, k,
                                   /*transpose_lhs=*/false,
                                   /*transpose_rhs=*/true);
@@ -185,8 +229,10 @@ Value ModelBuilder::attention(Value q, Value k, Value v, Visible visible,
   p = dropout("dropped", p, config.attentionDropout, dropoutSite);
   auto heads = byHead("a", s, "d");
   Value context = MatmulOp::create(b, at("context"), heads, p, v, false, false);
-  context = TransposeOp::create(b, at("context"), perToken({"a", "d"}), context,
-                                swap);
+  context = TransposeOp::create(b, at("context"),
+                                options.cache ? type({"b", "s", "a", "d"})
+                                              : perToken({"a", "d"}),
+                                context, swap);
   return ReshapeOp::create(b, at("context"), perToken({"a*d"}), context);
 }
 

@@ -24,10 +24,9 @@ static void shareRope(ModelBuilder &m, StringRef suffix, double theta,
                                 double(s.originalMaxPositions)});
   if (s.kind == hf::RopeScaling::Kind::Linear)
     linear = b.getF64FloatAttr(s.factor);
-  // Of a packed batch the longest sequence may be as long as one row.
   hf::RopeFrequencies made =
       hf::ropeFrequencies(theta, s, m.config.headDim, m.config.maxPositions,
-                          sequenceLength(m.config, m.options));
+                          longestSequence(m.config, m.options));
   DenseF64ArrayAttr frequencies;
   if (!made.turns.empty())
     frequencies = b.getDenseF64ArrayAttr(made.turns);
@@ -92,7 +91,7 @@ static Value mlp(ModelBuilder &m, Value x) {
 }
 
 /// One layer of the function that is built.
-static Projected layerOn(ModelBuilder &m, Value &x, bool slides) {
+static void layerOn(ModelBuilder &m, Value &x, bool slides) {
   const hf::ModelConfig &c = m.config;
   auto norm = [&](StringRef symbol, Value x) {
     return m.rmsNorm(symbol, m.layerPath + symbol, x);
@@ -121,13 +120,12 @@ static Projected layerOn(ModelBuilder &m, Value &x, bool slides) {
     down = norm("post_feedforward_layernorm", down);
   down = m.dropout("down", down, c.residualDropout, mlpSite);
   x = m.add("residual", x, down);
-  return p;
 }
 
 static void buildLayer(ModelBuilder &m, StringRef name, bool slides) {
   Value x = m.beginLayer(name);
-  Projected p = layerOn(m, x, slides);
-  m.endLayer(x, p.k, p.v);
+  layerOn(m, x, slides);
+  m.endLayer(x);
 }
 
 /// Layers that alternate: a function has as many as the pattern, and is
@@ -138,7 +136,7 @@ static Value buildAlternating(ModelBuilder &m, Value x) {
   const int64_t period = c.fullEvery, cycles = c.layers / period,
                 rest = c.layers % period;
   if (cycles) {
-    Value inner = m.beginLayer("layers");
+    Value inner = m.beginLayer("layers", period);
     for (int64_t i = 0; i < period; ++i) {
       m.nextLayer(period, i, cycles, "_" + std::to_string(i));
       layerOn(m, inner, c.slides(i));
@@ -196,7 +194,7 @@ void buildDecoder(ModelBuilder &m) {
     }
   }
 
-  x = m.rmsNorm("norm", model + "norm", x);
+  x = m.rmsNorm("norm", model + "norm", m.answered(x));
   m.endCausal(x, table);
 }
 

@@ -34,7 +34,7 @@ static void buildLayer(ModelBuilder &m) {
   Value down =
       m.linear("down", "mlp_c_proj", "mlp.c_proj", m.activation(up), true);
   down = m.dropout("down", down, c.residualDropout, mlpSite);
-  m.endLayer(m.add("residual", x, down), k, v);
+  m.endLayer(m.add("residual", x, down));
 }
 
 void buildGpt2(ModelBuilder &m) {
@@ -50,7 +50,7 @@ void buildGpt2(ModelBuilder &m) {
   buildLayer(m);
   x = m.repeat("layer", "L", 0, c.layers, x);
 
-  x = m.layerNorm("ln_f", model + "ln_f", x);
+  x = m.layerNorm("ln_f", model + "ln_f", m.answered(x));
   m.endCausal(x, table);
 }
 

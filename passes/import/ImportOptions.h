@@ -21,6 +21,14 @@ struct ImportOptions {
   std::optional<artifact::DType> dtype; // else the config's
   bool train = true;
   bool kvCache = false; // only for inference of causal models
+  /// Generation of text: inference of a causal model whose earlier tokens are
+  /// in a cache of keys and values, in blocks. Not with `train`.
+  struct Cache {
+    int64_t context = 0;           // earlier tokens of a row, at most
+    int64_t block = 16;            // tokens of a block
+    std::optional<int64_t> blocks; // of all rows; else as many as they need
+  };
+  std::optional<Cache> cache;
   std::optional<int64_t> loraRank;
   std::optional<double> loraAlpha;      // else 2 * rank
   std::vector<std::string> loraTargets; // else query and value

@@ -92,7 +92,9 @@ RankedTensorType ModelBuilder::type(ArrayRef<StringRef> dims, Type of) {
 
 RankedTensorType ModelBuilder::perToken(ArrayRef<StringRef> dims, Type of) {
   SmallVector<StringRef> all{"b", "s"};
-  if (options.packed)
+  if (perRow)
+    all = {"b"};
+  else if (flat())
     all = {"t"};
   llvm::append_range(all, dims);
   return type(all, of);
@@ -130,6 +132,15 @@ void ModelBuilder::beginForward() {
     input("attention_mask", perToken({}, b.getI1Type()));
   if (options.train)
     input("labels", perToken({}, i32));
+  if (options.cache) {
+    input("positions", perToken({}, i32));
+    input("last", type({"b"}, i32));
+    input("blocks", type({"b", "n"}, i32));
+    auto mask = type({"b", "1", "s", "c"}, b.getI1Type());
+    input("visible", mask);
+    if (config.slidingWindow)
+      input("visible_window", mask);
+  }
   if (options.packed) {
     int64_t sequences = options.maxSequences.value_or(
         options.batch * sequenceLength(config, options));
@@ -151,6 +162,8 @@ void ModelBuilder::beginForward() {
       seed = argument;
     else if (name == "step")
       step = argument;
+    else if (name == "positions" || name == "last")
+      ofForward[name] = argument;
     else
       share(name, argument);
   }
@@ -187,7 +200,7 @@ Value ModelBuilder::shared(StringRef name) const {
 // A layer's function sees nothing of @forward, so everything that layers share
 // (tables, masks, the dropout seed) is an argument after x. With dropout the
 // first argument is the layer's number: each layer draws its own bits.
-Value ModelBuilder::beginLayer(StringRef name) {
+Value ModelBuilder::beginLayer(StringRef name, int64_t layers) {
   resume = b.saveInsertionPoint();
   SmallVector<std::string> names;
   SmallVector<Type> types;
@@ -202,22 +215,32 @@ Value ModelBuilder::beginLayer(StringRef name) {
     names.push_back(named.name);
     types.push_back(named.value.getType());
   }
+  if (options.cache)
+    for (int64_t i = 0; i < layers; ++i)
+      for (StringRef kind : {"keys", "values"}) {
+        names.push_back(kind.str());
+        types.push_back(type({"B", ofBlock()}));
+      }
   layer = addFunction(name, names, types, forward);
   layer.setPrivate();
   layerIndex = indexed ? layer.getArgument(0) : Value();
   inner.clear();
   for (auto [i, named] : llvm::enumerate(outer))
     inner.push_back({named.name, layer.getArgument(i + 1 + indexed)});
+  earlier.clear();
+  for (BlockArgument a :
+       layer.getArguments().drop_front(outer.size() + 1 + indexed))
+    earlier.push_back(a);
+  returned.clear();
   return layer.getArgument(indexed);
 }
 
-void ModelBuilder::endLayer(Value result, Value key, Value value) {
+void ModelBuilder::endLayer(Value result) {
   SmallVector<Value> results{result};
-  if (options.kvCache)
-    for (Value v : {key, value}) {
-      results.push_back(v);
-      cached[layer.getName()].push_back(v.getType());
-    }
+  for (Value v : returned) {
+    results.push_back(v);
+    cached[layer.getName()].push_back(v.getType());
+  }
   func::ReturnOp::create(b, b.getUnknownLoc(), results);
   layer.setType(b.getFunctionType(layer.getArgumentTypes(),
                                   ValueRange(results).getTypes()));
@@ -227,7 +250,9 @@ void ModelBuilder::endLayer(Value result, Value key, Value value) {
 }
 
 // What a layer returns besides x becomes a stack over the layers of this
-// repeat. With two kinds of layers their caches have names of their own.
+// repeat, and what it takes of a cache is a slice of one. With two kinds of
+// layers their caches have names of their own, as have those of several layers
+// in one function.
 Value ModelBuilder::repeat(StringRef callee, StringRef letter, int64_t from,
                            int64_t count, Value x) {
   SmallVector<Value> values;
@@ -236,12 +261,26 @@ Value ModelBuilder::repeat(StringRef callee, StringRef letter, int64_t from,
   SmallVector<Type> types{x.getType()};
   for (Type t : cached.lookup(callee))
     types.push_back(prepend(cast<RankedTensorType>(t), count, letter));
+  const size_t stacks = types.size() - 1;
+  auto nameOf = [&](size_t i) {
+    std::string name = letter == "W" ? "window_" : "";
+    name += i % 2 ? "values" : "keys";
+    return stacks > 2 ? name + "_" + std::to_string(i / 2) : name;
+  };
+  SmallVector<Value> slices;
+  for (size_t i = 0; options.cache && i < stacks; ++i) {
+    unsigned last = forward.getNumArguments();
+    auto blocks = type({"B", ofBlock()});
+    NamedAttribute name(nameAttr, b.getStringAttr("cached_" + nameOf(i)));
+    (void)forward.insertArgument(last, prepend(blocks, count, letter),
+                                 b.getDictionaryAttr(name),
+                                 at("cached_" + nameOf(i)));
+    slices.push_back(forward.getArgument(last));
+  }
   auto op = RepeatOp::create(b, at("hidden"), types, callee, letter, count,
-                             from, /*reverse=*/false, x, values, ValueRange());
-  StringRef kind = letter == "W" ? "window_" : "";
-  for (auto [name, stack] :
-       llvm::zip(ArrayRef<StringRef>{"keys", "values"}, op.getStacks()))
-    kept.push_back({(kind + name).str(), stack});
+                             from, /*reverse=*/false, x, values, slices);
+  for (auto [i, stack] : llvm::enumerate(op.getStacks()))
+    kept.push_back({nameOf(i), stack});
   return op.getResults()[0];
 }
 

@@ -50,7 +50,9 @@ public:
   RankedTensorType perToken(llvm::ArrayRef<llvm::StringRef> dims,
                             mlir::Type element = {});
   /// The letter of the dimension that positions index.
-  llvm::StringRef sequence() const { return options.packed ? "t" : "s"; }
+  llvm::StringRef sequence() const { return flat() ? "t" : "s"; }
+  /// Whether the tokens of all rows are one dimension.
+  bool flat() const { return options.packed || options.cache; }
   /// The letter that counts key and value heads.
   llvm::StringRef kvHeads() const {
     return config.kvHeads == config.heads ? "a" : "k";
@@ -62,12 +64,13 @@ public:
   void beginForward();
   /// Ends @forward with its result and the stacks that its layers return.
   void endForward(llvm::StringRef name, mlir::Value result);
-  /// Starts a layer's function after the existing ones. Its arguments are x and
-  /// the shared values; shared() then returns these arguments.
-  mlir::Value beginLayer(llvm::StringRef name);
-  /// With `kvCache` the layer also returns its key and value.
-  void endLayer(mlir::Value result, mlir::Value key = {},
-                mlir::Value value = {});
+  /// Starts a function of so many layers after the existing ones. Its arguments
+  /// are x, the shared values, and with a cache each layer's keys and values of
+  /// earlier tokens; shared() then returns these arguments.
+  mlir::Value beginLayer(llvm::StringRef name, int64_t layers = 1);
+  /// With `kvCache` or a cache the function also returns each layer's key and
+  /// value, which its attention() has seen.
+  void endLayer(mlir::Value result);
   /// Runs layers `from` to `from + count - 1`. Their results other than x
   /// become stacked results of @forward.
   mlir::Value repeat(llvm::StringRef callee, llvm::StringRef letter,
@@ -118,6 +121,9 @@ public:
   /// softmax(q k^T / sqrt(d)) v of [.., heads, d]; the result is [.., a * d].
   mlir::Value attention(mlir::Value q, mlir::Value k, mlir::Value v,
                         Visible visible, int64_t dropoutSite);
+  /// With a cache only the last token of each row gets logits: those rows of
+  /// `x`. Else all of them.
+  mlir::Value answered(mlir::Value x);
 
   /// Ends a model with a vocabulary: with the logits, or the loss.
   void endWithLogits(mlir::Value logits);
@@ -137,6 +143,10 @@ public:
 
 private:
   mlir::Value visibleMask(Visible visible);
+  /// The elements of a block of a layer's keys or values, as a dimension.
+  std::string ofBlock() const;
+  mlir::Value withCache(llvm::StringRef name, mlir::Value fresh,
+                        mlir::Value blocks);
   mlir::Value inOneOperator(mlir::Operation *op);
   struct Declaration {
     InitKind init = InitKind::Normal;
@@ -160,8 +170,12 @@ private:
   mlir::OpBuilder::InsertPoint resume; // in @forward, while a layer is built
   std::vector<Named> outer, inner;     // shared values there and in the layer
   std::vector<Named> kept;             // stacks that @forward returns
-  llvm::StringMap<std::vector<mlir::Type>> cached; // by layer: its key, value
-  mlir::Value seed, step;                          // of @forward
+  std::vector<mlir::Value> returned; // of the layers that are built: key, value
+  llvm::StringMap<std::vector<mlir::Type>> cached; // by function: of `returned`
+  std::vector<mlir::Value> earlier; // key, value blocks of the layers' caches
+  bool perRow = false;              // there is one token of each row
+  mlir::Value seed, step;           // of @forward
+  llvm::StringMap<mlir::Value> ofForward; // more of its inputs, by name
   mlir::Value layerIndex;
   int64_t repetitions = 0, firstSite = 0;
   std::string suffix; // of the symbols of a layer's parameters
@@ -208,6 +222,10 @@ bool dropsInLayers(const hf::ModelConfig &config, const ImportOptions &options);
 
 int64_t sequenceLength(const hf::ModelConfig &config,
                        const ImportOptions &options);
+/// Of a packed batch a sequence may be as long as one row; of one with a cache,
+/// as long as that.
+int64_t longestSequence(const hf::ModelConfig &config,
+                        const ImportOptions &options);
 
 // The families. Each builds @forward and its layers.
 void buildDecoder(ModelBuilder &m); // with rms norms, as llama

@@ -113,7 +113,7 @@ public:
             const std::string &name, nb::handle given) {
     ConstArray array =
         kind == ACTRT_INPUT ? readable(given) : ConstArray(writable(given));
-    actrt_type type = typeOf(array);
+    actrt_type type = typeOfBound(kind, name, array);
     void *memory = const_cast<void *>(array.data());
     Held held{nb::cast(array), nullptr};
     // Memory of a GPU belongs to the device once it is known there.
@@ -176,6 +176,26 @@ public:
   }
 
 private:
+  /// A parameter of 4 bits is bound to its bytes, for which arrays have no
+  /// type.
+  actrt_type typeOfBound(actrt_entity kind, const std::string &name,
+                         const ConstArray &array) const {
+    if (kind == ACTRT_PARAMETER && array.dtype() == nb::dtype<uint8_t>())
+      for (size_t i = 0, n = count(kind); i < n; ++i) {
+        auto info = device->asked<actrt_entity_info>([&](auto *out) {
+          return actrt_step_describe(handle, kind, nullptr, i, out);
+        });
+        if (info.name == name && info.type.dtype >= ACTRT_DTYPE_NF4 &&
+            info.bytes == array.nbytes())
+          return info.type;
+      }
+    return typeOf(array);
+  }
+  size_t count(actrt_entity kind) const {
+    size_t n = 0;
+    check(actrt_step_count(handle, kind, nullptr, &n));
+    return n;
+  }
   struct Held {
     nb::object array;
     std::unique_ptr<Buffer> buffer;

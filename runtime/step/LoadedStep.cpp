@@ -106,18 +106,32 @@ Status LoadedStep::writeParameter(size_t i, const Elements &elements) {
   return ok();
 }
 
-/// With bindTensors, values are the caller's to set and get.
-Status LoadedStep::checkOwned() const {
-  return options.bindTensors
-             ? Status(Error{"the parameters and states of this step are bound "
-                            "memory: their values are set and read there",
-                            ""})
-             : ok();
+/// With bindTensors, the memory is the caller's. It is written if kernels use
+/// it in place; what runs copy to the device first is the caller's to write.
+Status LoadedStep::checkSettable(bool state, size_t i) const {
+  if (!options.bindTensors)
+    return ok();
+  auto fail = [](const std::string &name, const char *why) -> Status {
+    return Error{"'" + name + "' is " + why, ""};
+  };
+  const std::string &name =
+      state ? data.states[i].name : data.parameters[i].name;
+  const Bound &bound = boundTensors[state][i];
+  if (!bound.memory)
+    return fail(name, "not bound");
+  if (bound.staged)
+    return fail(name, "bound to memory that the device copies: its value is "
+                      "set and read there");
+  for (size_t k = 0; !state && k < states.size(); ++k)
+    if (data.states[k].role == Role::Master && data.states[k].parameter == i)
+      if (auto s = checkSettable(true, k); !s)
+        return s;
+  return ok();
 }
 
 Status LoadedStep::initialiseParameter(size_t i, uint64_t seed) {
   std::lock_guard lock(mutex);
-  if (auto s = checkOwned(); !s)
+  if (auto s = checkSettable(false, i); !s)
     return s;
   return writeParameter(i, initialElements(data.parameters[i], seed));
 }
@@ -137,8 +151,11 @@ Status LoadedStep::resetStates() {
 
 Status LoadedStep::initialise(uint64_t seed) {
   std::lock_guard lock(mutex);
-  if (auto s = checkOwned(); !s)
-    return s;
+  if (options.bindTensors)
+    return Error{
+        "the parameters and states of this step are bound memory: each "
+        "is set and read alone",
+        ""};
   if (auto s = resetStates(); !s)
     return s;
   for (size_t i = 0; i < parameters.size(); ++i)
@@ -198,7 +215,7 @@ Status LoadedStep::getTensor(const std::string &name, const TensorType &type,
 
 Status LoadedStep::setParameter(size_t i, DType type, const void *source) {
   std::lock_guard lock(mutex);
-  if (auto s = checkOwned(); !s)
+  if (auto s = checkSettable(false, i); !s)
     return s;
   const Parameter &p = data.parameters[i];
   if (isNf4(type)) // frozen: it has no master states
@@ -209,7 +226,7 @@ Status LoadedStep::setParameter(size_t i, DType type, const void *source) {
 
 Status LoadedStep::getParameter(size_t i, DType type, void *target) {
   std::lock_guard lock(mutex);
-  if (auto s = checkOwned(); !s)
+  if (auto s = checkSettable(false, i); !s)
     return s;
   const Parameter &p = data.parameters[i];
   return getTensor(p.name, p.type, parameters[i], type, target);
@@ -217,7 +234,7 @@ Status LoadedStep::getParameter(size_t i, DType type, void *target) {
 
 Status LoadedStep::setState(size_t i, DType type, const void *source) {
   std::lock_guard lock(mutex);
-  if (auto s = checkOwned(); !s)
+  if (auto s = checkSettable(true, i); !s)
     return s;
   statesWritten = true;
   const State &state = data.states[i];
@@ -226,7 +243,7 @@ Status LoadedStep::setState(size_t i, DType type, const void *source) {
 
 Status LoadedStep::getState(size_t i, DType type, void *target) {
   std::lock_guard lock(mutex);
-  if (auto s = checkOwned(); !s)
+  if (auto s = checkSettable(true, i); !s)
     return s;
   const State &state = data.states[i];
   return getTensor(state.name, state.type, states[i], type, target);

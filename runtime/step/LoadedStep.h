@@ -169,7 +169,7 @@ private:
   Status copyPorts(const artifact::Function &f, const Prepared &p, bool output,
                    Part part);
   Status copyTensors(Part part, bool back);
-  Status checkOwned() const;
+  Status checkSettable(bool state, size_t i) const;
   Status poison();
   Status measure(const artifact::Function &f, Prepared &p);
   Status copyBetweenArenas(const Launch &launch, const Prepared &p);

@@ -87,6 +87,19 @@ TEST(TwoParts, BoundTensorsAreTheCallers) {
       actrt_step_bind(t.l.handle, "grad", ACTRT_PARAMETER, "w", t.w, &type),
       ACTRT_INVALID_ARGUMENT);
   EXPECT_EQ(t.bind(ACTRT_PARAMETER, "v", t.w), ACTRT_NOT_FOUND);
+  // Once bound, values may be set there with a conversion.
+  ASSERT_EQ(t.bind(ACTRT_PARAMETER, "w", t.w), ACTRT_SUCCESS);
+  std::vector<double> wide(16, 0.25);
+  actrt_type f64 = makeType(ACTRT_DTYPE_F64, {16});
+  ASSERT_EQ(
+      actrt_step_set(t.l.handle, ACTRT_PARAMETER, "w", wide.data(), &f64),
+      ACTRT_SUCCESS);
+  EXPECT_EQ(t.w[15], 0.25f);
+  t.w[15] = 2;
+  ASSERT_EQ(
+      actrt_step_get(t.l.handle, ACTRT_PARAMETER, "w", wide.data(), &f64),
+      ACTRT_SUCCESS);
+  EXPECT_EQ(wide[15], 2);
   actrt_step_statistics s{};
   s.struct_size = sizeof s;
   ASSERT_EQ(actrt_step_measure(t.l.handle, "grad", &s), ACTRT_SUCCESS);

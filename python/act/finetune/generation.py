@@ -7,13 +7,15 @@ import math
 from dataclasses import dataclass
 from typing import Any, Callable, Sequence, Union
 
-import numpy as np
 import torch
 
+from .._act import Entity
 from ..compiler import import_config
 from ..device import Device
 from ..errors import InputError
+from ..step import Step
 from . import values
+from .cache import Cache, Context, inputs_of
 from .folder import ModelFolder
 
 
@@ -110,26 +112,64 @@ class Row:
 
 
 class Generator:
-    """A model that writes: a folder, compiled for `batch` rows of at most `length` tokens."""
+    """A model that writes: a folder, compiled for `batch` rows of at most `length` tokens,
+    prompt and answer together.
+
+    Earlier tokens are in a cache of ``cache_blocks`` blocks, which rows take as they grow
+    (by default as many as all rows need). One program takes prompts, `chunk` tokens at a
+    time, another one token of each row; both have the same weights.
+    """
+
+    block = 16  # tokens
 
     def __init__(self, folder: ModelFolder, *, length: int = 512, batch: int = 1,
-                 device: str = "host", threads: int = 0, quantize: Union[str, None] = None,
+                 chunk: int = 64, cache_blocks: Union[int, None] = None, device: str = "host",
+                 threads: int = 0, quantize: Union[str, None] = None,
                  dtype: Union[str, None] = None) -> None:
-        self.folder, self.length, self.batch = folder, length, batch
+        if length < 2 or batch < 1 or chunk < 1:
+            raise InputError("a generator has a length of at least 2, a batch and a chunk of at "
+                             "least 1")
+        self.folder, self.batch, self.chunk = folder, batch, min(chunk, length)
+        self.length = length
         self.tokenizer = folder.tokenizer()
-        options: dict[str, Any] = {"batch": batch, "seq": length, "mode": "infer",
-                                   "quantize": quantize, "dtype": dtype}
+        self._places = -(-length // self.block)
+        self._window = folder.config.get("sliding_window")
+        self._device = Device(device, threads=threads)
+        blocks = cache_blocks or batch * self._places
+        options = {"context": self._places * self.block, "cache_block": self.block,
+                   "cache_blocks": blocks, "quantize": quantize, "dtype": dtype}
         if folder.adapter:
             options.update(folder.adapter.import_options())
-        module = import_config(folder.config, **options).run(fuse_attention=True)
-        on = Device(device, threads=threads)
-        target = {"target": on.target} if on.target else {}
-        self.report = module.report()
-        self._step = on.load(module.emit(**target))
-        values.Assignment(self._step.parameters, folder.tensors(),
-                          folder.adapter_tensors()).set(self._step, 0)
-        if not any(o.name == "logits" for o in self._step.outputs("forward")):
+        modules = [import_config(folder.config, mode="generate", batch=rows, seq=tokens,
+                                 **options).run(fuse_attention=True)
+                   for rows, tokens in ((1, self.chunk), (batch, 1))]
+        #: The memory of a step that writes a token of each row.
+        self.report = modules[1].report()
+        target = {"target": self._device.target} if self._device.target else {}
+        # A simulator's memory is its own, so there each program has weights.
+        shared = self._device.kind != "sim"
+        self._read, self._write_one = (self._device.load(
+            m.emit(mode="infer", **target), bind_tensors=shared) for m in modules)
+        memory = self._device.name if self._device.kind == "cuda" else "cpu"
+        if shared:
+            self._share(memory)
+        found = values.Assignment(self._read.parameters, folder.tensors(),
+                                  folder.adapter_tensors())
+        found.set(self._read, 0)
+        if not shared:
+            found.set(self._write_one, 0)
+        if not any(o.name == "logits" for o in self._read.outputs("forward")):
             raise InputError("%s has no head that writes tokens" % folder.base.path)
+        self.cache = Cache(self._read, self.block, memory)
+        self._inputs = {p.name for p in self._read.inputs("forward")}
+        for step in (self._read, self._write_one):
+            self.cache.bind(step)
+
+    def _share(self, memory: str) -> None:
+        for p in self._read.parameters:
+            tensor = _memory(p, memory)
+            for step in (self._read, self._write_one):
+                step.bind_parameter(p.name, tensor)
 
     def prompt(self, messages: Sequence[dict[str, Any]]) -> str:
         from .examples import Renderer
@@ -153,7 +193,8 @@ class Generator:
         for number, prompt in enumerate(prompts):
             if not prompt:
                 raise InputError("prompt %d is empty" % number)
-            if len(prompt) >= self.length:
+            if len(prompt) >= self.length or -(
+                    -(len(prompt) + 1) // self.block) > self.cache.free_blocks:
                 raise InputError("prompt %d has %d tokens; the model is compiled for %d, the "
                                  "answer included" % (number, len(prompt), self.length))
         rows = [Row(k, p, stop, sampling.seed) for k, p in enumerate(prompts)]
@@ -164,22 +205,60 @@ class Generator:
     def _write(self, rows: list[Row], most: int, sampling: Sampling,
                write: Callable[[int, str], None]) -> None:
         ends, processors = self.ends(), sampling.processors()
-        for count in range(most):
-            if all(r.done for r in rows):
-                break
-            logits = self._logits(rows)
-            for row, scores in zip(rows, torch.from_numpy(logits)):
-                if row.done:
-                    continue
-                token = self._choose(row, scores[None], processors, sampling.temperature == 0)
-                if token in ends:
-                    row.end(token)
-                else:
-                    row.add(token, self.tokenizer.backend_tokenizer)
-                    row.done |= len(row.ids) >= self.length
-                new = row.ready(finished=count + 1 == most)
-                if new:
-                    write(row.number, new)
+        contexts = [Context() for _ in range(self.batch)]
+        try:
+            logits = [self._prompt(c, r.ids) for r, c in zip(rows, contexts)]
+            for count in range(most):
+                for row, context, scores in zip(rows, contexts, logits):
+                    if row.done:
+                        continue
+                    token = self._choose(row, scores[None], processors,
+                                         sampling.temperature == 0)
+                    if token in ends:
+                        row.end(token)
+                    else:
+                        row.add(token, self.tokenizer.backend_tokenizer)
+                        row.done |= len(row.ids) >= self.length
+                    new = row.ready(finished=count + 1 == most)
+                    if new:
+                        write(row.number, new)
+                    if row.done:
+                        self.cache.release(context.blocks)
+                        context.tokens = 0
+                if all(r.done for r in rows) or count + 1 == most:
+                    break
+                logits = self._next(contexts, [[] if r.done else r.ids[-1:] for r in rows])
+        finally:
+            for context in contexts:
+                self.cache.release(context.blocks)
+
+    def _prompt(self, context: Context, ids: Sequence[int]) -> torch.Tensor:
+        """Logits [V] after a prompt, which is in the cache then."""
+        logits = torch.empty(0)
+        for first in range(0, len(ids), self.chunk):
+            logits = self._run(self._read, [context], [ids[first:first + self.chunk]],
+                               self.chunk)[0]
+        return logits
+
+    def _next(self, contexts: list[Context], fresh: list[Sequence[int]]) -> list[torch.Tensor]:
+        """Logits [V] after one more token of each row that has one."""
+        fresh = fresh + [[] for _ in range(self.batch - len(fresh))]
+        return list(self._run(self._write_one, contexts, fresh, 1))
+
+    def _run(self, step: Step, contexts: list[Context], fresh: Sequence[Sequence[int]],
+             chunk: int) -> torch.Tensor:
+        given = inputs_of(contexts, fresh, self._places, self.block, chunk, self._window)
+        out = step.run("forward", inputs={n: a for n, a in given.items() if n in self._inputs})
+        tokens, places = [], []
+        for r, (context, new) in enumerate(zip(contexts, fresh)):
+            self.cache.grow(context.blocks, context.tokens + len(new))
+            for i in range(len(new)):
+                tokens.append(r * chunk + i)
+                places.append(context.place(context.tokens + i, self.block))
+            context.tokens += len(new)
+        if tokens:
+            self.cache.write(out, tokens, places)
+        return torch.as_tensor(out["logits"]).float()
 
     @staticmethod
     def _choose(row: Row, scores: torch.Tensor, processors: list[Any], greedy: bool) -> int:
@@ -191,12 +270,10 @@ class Generator:
         return int(scores.argmax()) if greedy else int(
             torch.multinomial(scores.softmax(-1), 1, generator=row.random))
 
-    def _logits(self, rows: list[Row]) -> np.ndarray:
-        """f32 [rows, V] after each row's last token."""
-        tokens = np.zeros((self.batch, self.length), np.int32)
-        for k, row in enumerate(rows):
-            tokens[k, :len(row.ids)] = row.ids
-        out = self._step.run("forward", inputs={"tokens": tokens})["logits"]
-        logits = torch.as_tensor(out)
-        return torch.stack([logits[k, len(r.ids) - 1] for k, r in enumerate(rows)]
-                           ).float().numpy()
+
+def _memory(parameter: Entity, device: str) -> torch.Tensor:
+    """Memory for a parameter; one of 4 bits has bytes."""
+    types = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32}
+    if parameter.dtype not in types:
+        return torch.empty(parameter.bytes, dtype=torch.uint8, device=device)
+    return torch.empty(list(parameter.shape), dtype=types[parameter.dtype], device=device)

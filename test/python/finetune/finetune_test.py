@@ -31,6 +31,7 @@ import act  # noqa: E402
 import toys  # noqa: E402
 from act.finetune import command  # noqa: E402
 from act.finetune.adapters import Lora  # noqa: E402
+from act.finetune.cache import Context  # noqa: E402
 from act.finetune.examples import Renderer, records  # noqa: E402
 from act.finetune.fitting import fit  # noqa: E402
 from act.finetune.folder import ModelFolder, Tensors, write_tensors, written  # noqa: E402
@@ -39,6 +40,7 @@ from act.finetune.merging import merge  # noqa: E402
 from act.finetune.rows import IGNORED, Batches, Rows  # noqa: E402
 from act.finetune.schedule import Schedule  # noqa: E402
 from act.finetune.tokens import Tokeniser, tokenised  # noqa: E402
+from act.finetune.values import Assignment  # noqa: E402
 from act.finetune.training import Optimizer, Plan, Shape, Trainer  # noqa: E402
 
 T.utils.logging.set_verbosity_error()
@@ -200,10 +202,14 @@ def logits_of(model, ids):
 
 
 def act_logits(path, ids, **options):
-    """Of one row, by the program that answers."""
-    made = Generator(ModelFolder(path), length=len(ids[0]), **options)
-    tokens = np.asarray(ids, np.int32)
-    return np.asarray(made._step.run("forward", inputs={"tokens": tokens})["logits"])
+    """Of one row, by a program that sees all its tokens."""
+    folder = ModelFolder(path)
+    options |= folder.adapter.import_options() if folder.adapter else {}
+    module = act.import_config(folder.config, mode="infer", batch=1, seq=len(ids[0]), **options)
+    step = act.Device().load(module.run(fuse_attention=True).emit())
+    Assignment(step.parameters, folder.tensors(), folder.adapter_tensors()).set(step, 0)
+    out = step.run("forward", inputs={"tokens": np.asarray(ids, np.int32)})
+    return torch.as_tensor(out["logits"]).float().numpy()
 
 
 def far(a, b):
@@ -572,6 +578,39 @@ def answers():
     stopped, = maker.generate(prompts[:1], most=12, sampling=sampling, stop=[stop],
                               write=lambda k, text: pieces.append(text))
     check(f"ends before {stop!r}", stopped.text == text[:text.index(stop)] == "".join(pieces))
+    # Every kind, with prompts of several chunks that are longer than a window.
+    rng = np.random.default_rng(0)
+    long = [rng.integers(3, len(tok), n).tolist() for n in (5, 41, 16)]
+    for kind in toys.KINDS:
+        model, _ = toys.folder(WORK / f"answers-{kind}", kind, tok)
+        made = Generator(ModelFolder(WORK / f"answers-{kind}"), length=64, batch=2, chunk=16)
+        rows, good = made.generate(long, most=12), True
+        for row, prompt in zip(rows, long):
+            with torch.no_grad():
+                theirs = model.generate(torch.tensor([prompt]), max_new_tokens=12, do_sample=False,
+                                        attention_mask=torch.ones(1, len(prompt)))
+            good &= row.ids == theirs[0].tolist()
+        check(f"{kind}: answers through the cache are transformers'", good)
+    # The cached program's logits are those of one that sees all tokens; also in 4 bits.
+    for options in ({"quantize": "nf4"}, {"quantize": "nf4-nested"}, {"dtype": "bf16"}, {"dtype": "f16"}):
+        made = Generator(ModelFolder(base), length=64, chunk=8, **options)
+        context = Context()
+        got = torch.stack([made._prompt(context, long[1]), made._next([context], [[7]])[0]]).numpy()
+        wanted = act_logits(base, [long[1] + [7]], **options)[0, -2:]
+        check(f"{options}: logits through the cache, {far(got, wanted):.0e}",
+              far(got, wanted) < (1e-5 if "quantize" in options else 3e-2))
+    made = Generator(ModelFolder(base), length=64, batch=2, cache_blocks=5)
+    free = made.cache.free_blocks
+    check("blocks are given back", len(made.generate([[5] * 30, [6] * 20, [7] * 40], most=9)) == 3
+          and made.cache.free_blocks == free == 5)
+    refuses("a cache that is too small", "no free block", lambda: made.generate([[5] * 45, [6] * 40], most=9))
+    check("and its blocks are given back", made.cache.free_blocks == 5)
+    report = made.report
+    check("the report has the cache's bytes", report["inputs_bytes"] > made.cache.bytes
+          and made.cache.bytes == 2 * 2 * 5 * 16 * 2 * 8 * 4)
+    made = Generator(ModelFolder(base), length=32, chunk=16, device="sim:sm_80")
+    check("on a simulator too", made.generate([long[2]], most=3)[0].tokens == maker.generate(
+        [long[2]], most=3)[0].tokens)
     refuses("a prompt that is too long", "compiled for 64", lambda: maker.generate([[1] * 64]))
     refuses("a temperature", "at least 0", lambda: Sampling(-1))
 
