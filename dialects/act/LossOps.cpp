@@ -34,7 +34,8 @@ static int64_t headFlops(Op op, int64_t products, int64_t sums) {
   int64_t logits = flopsProduct(
       {elementCount(op.getLabels().getType()), weight.getDimSize(0)});
   int64_t each = flopsProduct({2, products, weight.getDimSize(1)});
-  return flopsProduct({logits, flopsSum({each, sums, 4})});
+  int64_t capping = op.getSoftcap() ? 3 : 0;
+  return flopsProduct({logits, flopsSum({each, sums, 4, capping})});
 }
 int64_t LinearCrossEntropyOp::getFlops() {
   return headFlops(*this, 1, getBias() ? 1 : 0);
@@ -89,7 +90,7 @@ Operation *LinearCrossEntropyOp::withStatistics(OpBuilder &b) {
       b, getLoc(), getLoss().getType(),
       lseType(getLabels().getType(), getInput().getType().getElementType()),
       getInput(), getWeight(), getBias(), getLabels(), getIgnoreAttr(),
-      getReductionAttr(), getChunkAttr());
+      getReductionAttr(), getChunkAttr(), getSoftcapAttr());
 }
 
 LogicalResult LinearCrossEntropyOp::buildGradient(OpBuilder &b, ValueRange dy,
@@ -108,7 +109,7 @@ LogicalResult LinearCrossEntropyOp::buildGradient(OpBuilder &b, ValueRange dy,
   auto grad = LinearCrossEntropyGradOp::create(
       b, getLoc(), getInput().getType(), parameters, dy[0], getInput(),
       getWeight(), getBias(), getLabels(), getLse(), getIgnoreAttr(),
-      getReductionAttr(), getChunkAttr());
+      getReductionAttr(), getChunkAttr(), getSoftcapAttr());
   dx[0] = grad.getDInput();
   if (needed[1])
     dx[1] = grad.getDWeight();
@@ -125,10 +126,13 @@ Value LinearCrossEntropyOp::buildLogits(OpBuilder &b) {
   shape.back() = getWeight().getType().getDimSize(0);
   auto names = dimNames(input);
   names.back() = dimNames(getWeight().getType())[0];
-  return LinearOp::create(
+  Value logits = LinearOp::create(
       b, getLoc(),
       namedTensor(shape, input.getElementType(), names, getContext()),
       getInput(), getWeight(), getBias());
+  return getSoftcap()
+             ? softcap(b, getLoc(), logits, getSoftcap()->convertToDouble())
+             : logits;
 }
 
 LogicalResult LinearCrossEntropyOp::decompose(OpBuilder &b,

@@ -97,8 +97,9 @@ def Act_LinearCrossEntropyOp : Act_Op<"linear_cross_entropy", [Pure, Costed, Dif
     (but not to 0) to such a number of tokens. It is then rounded down to a divisor
     of all tokens if one of at least half the size exists; otherwise the last
     chunk is smaller. W is [vocabulary, in]. The gradient recomputes the logits of
-    a chunk and uses the saved log-sum-exp. Options and results are those of
-    `act.cross_entropy`.
+    a chunk and uses the saved log-sum-exp. With `softcap` the logits are
+    softcap * tanh(logits / softcap), as gemma 2 has them. Options and results are
+    those of `act.cross_entropy`.
 
     Example:
     ```mlir
@@ -107,15 +108,15 @@ def Act_LinearCrossEntropyOp : Act_Op<"linear_cross_entropy", [Pure, Costed, Dif
   }];
   let arguments = (ins Act_FloatTensor:$input, Act_FloatTensor:$weight,
     Optional<Act_FloatTensor>:$bias, Act_IndexTensor:$labels,
-    I64Attr:$ignore, Act_ReductionAttr:$reduction, I64Attr:$chunk);
+    I64Attr:$ignore, Act_ReductionAttr:$reduction, I64Attr:$chunk, OptionalAttr<F64Attr>:$softcap);
   let results = (outs Act_FloatTensor:$loss, Optional<Act_FloatTensor>:$lse);
   let assemblyFormat = [{
     $input `,` $weight (`bias` `(` $bias^ `)`)? `,` $labels `ignore` $ignore
-    `reduction` `` $reduction `chunk` $chunk attr-dict `:` functional-type(operands, results)
+    `reduction` `` $reduction `chunk` $chunk (`softcap` custom<Number>($softcap)^)? attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// All logits: input W^T + bias, in the input's type.
+    /// All logits: input W^T + bias, in the input's type, capped.
     ::mlir::Value buildLogits(::mlir::OpBuilder &builder);
   }];
 }
@@ -135,11 +136,11 @@ def Act_LinearCrossEntropyGradOp : Act_Op<"linear_cross_entropy_grad", [Pure, Co
   }];
   let arguments = (ins Act_FloatTensor:$grad, Act_FloatTensor:$input, Act_FloatTensor:$weight,
     Optional<Act_FloatTensor>:$bias, Act_IndexTensor:$labels, Act_FloatTensor:$lse,
-    I64Attr:$ignore, Act_ReductionAttr:$reduction, I64Attr:$chunk);
+    I64Attr:$ignore, Act_ReductionAttr:$reduction, I64Attr:$chunk, OptionalAttr<F64Attr>:$softcap);
   let results = (outs Act_FloatTensor:$d_input, Variadic<Act_FloatTensor>:$d_parameters);
   let assemblyFormat = [{
     $grad `,` $input `,` $weight (`bias` `(` $bias^ `)`)? `,` $labels `,` $lse `ignore` $ignore
-    `reduction` `` $reduction `chunk` $chunk attr-dict `:` functional-type(operands, results)
+    `reduction` `` $reduction `chunk` $chunk (`softcap` custom<Number>($softcap)^)? attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

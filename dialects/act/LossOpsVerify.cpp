@@ -148,13 +148,22 @@ static LogicalResult verifyHead(Operation *op, RankedTensorType input,
   return checkElement(op, "bias", type, input.getElementType(), "as in input");
 }
 
+static LogicalResult verifySoftcap(Operation *op, std::optional<APFloat> cap) {
+  if (!cap || (cap->isFinite() && !cap->isNegative() && !cap->isZero()))
+    return success();
+  return op->emitOpError() << "softcap is " << cap->convertToDouble()
+                           << ", expected a finite number above 0";
+}
+
 // Verifies that
 // - input, weight, bias, labels and chunk fit together;
+// - softcap is positive;
 // - loss and lse fit the labels and the reduction.
 LogicalResult LinearCrossEntropyOp::verify() {
   RankedTensorType input = getInput().getType(), labels = getLabels().getType();
   if (failed(verifyHead(*this, input, getWeight().getType(), getBias(), labels,
-                        getChunk())))
+                        getChunk())) ||
+      failed(verifySoftcap(*this, getSoftcap())))
     return failure();
   return verifyLoss(*this, "loss", getLoss().getType(), getLse(), labels,
                     getReduction(), input.getElementType());
@@ -169,6 +178,7 @@ LogicalResult LinearCrossEntropyGradOp::verify() {
   RankedTensorType input = getInput().getType(), labels = getLabels().getType();
   if (failed(verifyHead(*this, input, getWeight().getType(), getBias(), labels,
                         getChunk())) ||
+      failed(verifySoftcap(*this, getSoftcap())) ||
       failed(verifyLoss(*this, "grad", getGrad().getType(), getLse(), labels,
                         getReduction(), input.getElementType())) ||
       failed(

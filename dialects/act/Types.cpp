@@ -138,6 +138,14 @@ Value castTo(OpBuilder &b, Value value, RankedTensorType type) {
   return CastOp::create(b, value.getLoc(), type, value);
 }
 
+Value softcap(OpBuilder &b, Location loc, Value x, double cap, Value *bend) {
+  x = ScaleOp::create(b, loc, x, b.getF64FloatAttr(1 / cap));
+  x = TanhOp::create(b, loc, x);
+  if (bend)
+    *bend = x;
+  return ScaleOp::create(b, loc, x, b.getF64FloatAttr(cap));
+}
+
 Type computeType(Type element) {
   if (element.isF64())
     return element;

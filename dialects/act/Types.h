@@ -47,6 +47,10 @@ mlir::Value sumToType(mlir::OpBuilder &b, mlir::Value grad,
 mlir::Value castTo(mlir::OpBuilder &b, mlir::Value value,
                    RankedTensorType type);
 
+/// cap * tanh(x / cap), in three ops. `bend` gets the second one's result.
+mlir::Value softcap(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
+                    double cap, mlir::Value *bend = nullptr);
+
 /// The type in which an op computes: f64 for f64, f32 for every other float.
 mlir::Type computeType(mlir::Type element);
 
@@ -69,8 +73,8 @@ inline bool isOptimizerState(ParameterBuffer buffer) {
 }
 
 /// The type of one of a parameter's buffers (of one layer): the gradient's is
-/// the parameter's or gradientTypeAttr's, the master copy's is the type that ops
-/// compute in, a moment's is that or stateTypeAttr's.
+/// the parameter's or gradientTypeAttr's, the master copy's is the type that
+/// ops compute in, a moment's is that or stateTypeAttr's.
 RankedTensorType bufferType(ParameterOp parameter, ParameterBuffer buffer);
 
 /// Elements of a static shape; 0 when a dimension is dynamic.

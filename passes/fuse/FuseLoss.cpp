@@ -88,8 +88,21 @@ std::optional<Head> biasedHeadOf(AddOp add) {
   return head;
 }
 
+// The input of cap * tanh(input / cap), whose values have a single use.
+std::pair<Value, double> cappedInput(ScaleOp last) {
+  auto bend = last.getInput().getDefiningOp<TanhOp>();
+  auto first = bend && bend->hasOneUse()
+                   ? bend->getOperand(0).getDefiningOp<ScaleOp>()
+                   : ScaleOp();
+  const double cap = last.getFactor().convertToDouble();
+  if (!first || !first->hasOneUse() || !(cap > 0) ||
+      first.getFactor().convertToDouble() != 1 / cap)
+    return {};
+  return {first.getInput(), cap};
+}
+
 // Walks back from the logits through values with a single use.
-std::optional<Head> findHead(Value logits) {
+std::optional<Head> findHead(Value logits, std::optional<double> &cap) {
   while (logits.hasOneUse()) {
     Operation *op = logits.getDefiningOp();
     if (auto reshape = dyn_cast_or_null<ReshapeOp>(op);
@@ -100,7 +113,13 @@ std::optional<Head> findHead(Value logits) {
              isa<Float32Type, Float64Type>(cast.getType().getElementType()) &&
              isa<FloatType>(cast.getInput().getType().getElementType()))
       logits = cast.getInput();
-    else if (auto add = dyn_cast_or_null<AddOp>(op))
+    else if (auto scale = dyn_cast_or_null<ScaleOp>(op); scale && !cap) {
+      auto [input, found] = cappedInput(scale);
+      if (!input)
+        return std::nullopt;
+      logits = input;
+      cap = found;
+    } else if (auto add = dyn_cast_or_null<AddOp>(op))
       return biasedHeadOf(add);
     else
       return headOf(op);
@@ -114,7 +133,8 @@ bool fuseLoss(CrossEntropyOp loss, int64_t chunk) {
   if (loss.getReduction() == Reduction::None || loss.getLse())
     return false;
   RankedTensorType labels = loss.getLabels().getType();
-  std::optional<Head> head = findHead(loss.getLogits());
+  std::optional<double> cap;
+  std::optional<Head> head = findHead(loss.getLogits(), cap);
   if (!head)
     return false;
   auto input = cast<RankedTensorType>(head->input.getType());
@@ -137,7 +157,7 @@ bool fuseLoss(CrossEntropyOp loss, int64_t chunk) {
   auto fused = LinearCrossEntropyOp::create(
       b, loc, loss.getLoss().getType(), Type(), rows, head->weight, head->bias,
       loss.getLabels(), loss.getIgnoreAttr(), loss.getReductionAttr(),
-      b.getI64IntegerAttr(chunk));
+      b.getI64IntegerAttr(chunk), cap ? b.getF64FloatAttr(*cap) : FloatAttr());
   loss.getLoss().replaceAllUsesWith(fused.getLoss());
 
   eraseDead(loss);

@@ -43,11 +43,7 @@ Value ModelBuilder::rmsNorm(StringRef symbol, const Twine &path, Value x,
 
 Value ModelBuilder::softcap(StringRef name, Value x,
                             std::optional<double> cap) {
-  if (!cap)
-    return x;
-  x = ScaleOp::create(b, at(name), x, number(1 / *cap));
-  x = TanhOp::create(b, at(name), x);
-  return ScaleOp::create(b, at(name), x, number(*cap));
+  return cap ? act::softcap(b, at(name), x, *cap) : x;
 }
 
 Value ModelBuilder::layerNorm(StringRef symbol, const Twine &path, Value x) {

@@ -82,15 +82,21 @@ struct OutsideHead {
   }
 };
 
-/// The logits of some tokens. They live inside one iteration, so the arena
-/// holds those of one chunk.
-Value chunkLogits(OpBuilder &b, Location loc, Value x, const Head &head) {
+/// The logits of some tokens, capped; `bend` is the tanh of it. They live
+/// inside one iteration, so the arena holds those of one chunk.
+template <typename Op>
+Value chunkLogits(OpBuilder &b, Op op, Value x, const Head &head,
+                  Value *bend = nullptr) {
+  Location loc = op.getLoc();
   auto names = dimNames(typeOf(x));
   auto type =
       namedTensor({typeOf(x).getDimSize(0), typeOf(head.weight).getDimSize(0)},
                   typeOf(x).getElementType(),
                   {names[0], dimNames(typeOf(head.weight))[0]}, b.getContext());
-  return LinearOp::create(b, loc, type, x, head.weight, head.bias);
+  Value logits = LinearOp::create(b, loc, type, x, head.weight, head.bias);
+  return op.getSoftcap()
+             ? softcap(b, loc, logits, op.getSoftcap()->convertToDouble(), bend)
+             : logits;
 }
 
 /// `chunks` chunks of `chunk` tokens each, then `rest` tokens; and the
@@ -219,7 +225,7 @@ template <typename Op> ReductionAttr chunkReduction(Op op) {
 /// The losses of some tokens, each or summed, and their log-sum-exps.
 CrossEntropyOp lossOf(OpBuilder &b, LinearCrossEntropyOp op, Value x,
                       const Head &head, Value labels) {
-  Value logits = chunkLogits(b, op.getLoc(), x, head);
+  Value logits = chunkLogits(b, op, x, head);
   auto lossType = op.getLoss().getType();
   auto type = op.getReduction() == Reduction::None
                   ? withElement(typeOf(labels), lossType.getElementType())
@@ -302,10 +308,16 @@ struct PartGradient {
 PartGradient gradientOf(OpBuilder &b, LinearCrossEntropyGradOp op, Value grad,
                         Value x, const Head &head, Value labels, Value lse) {
   Location loc = op.getLoc();
-  Value logits = chunkLogits(b, loc, x, head);
+  Value bend, logits = chunkLogits(b, op, x, head, &bend);
   Value dLogits =
       CrossEntropyGradOp::create(b, loc, logits.getType(), grad, logits, labels,
                                  lse, op.getIgnoreAttr(), chunkReduction(op));
+  if (bend) { // as the derivatives of the three ops have it
+    const double cap = op.getSoftcap()->convertToDouble();
+    dLogits = ScaleOp::create(b, loc, dLogits, b.getF64FloatAttr(cap));
+    dLogits = TanhGradOp::create(b, loc, dLogits, bend);
+    dLogits = ScaleOp::create(b, loc, dLogits, b.getF64FloatAttr(1 / cap));
+  }
   PartGradient out;
   if (Value dw = op.getDWeight(); dw && !dw.use_empty())
     out.weight =

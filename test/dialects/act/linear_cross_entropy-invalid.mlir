@@ -87,3 +87,12 @@ func.func @f(%x: tensor<2x4x8xf32>, %w: tensor<16x8xf32>, %b: tensor<16xbf16>, %
   %0 = act.linear_cross_entropy %x, %w bias(%b), %labels ignore -100 reduction mean chunk 4 : (tensor<2x4x8xf32>, tensor<16x8xf32>, tensor<16xbf16>, tensor<2x4xi32>) -> tensor<f32>
   return
 }
+
+// -----
+
+// a cap of 0
+func.func @f(%x: tensor<2x4x8xf32>, %w: tensor<16x8xf32>, %labels: tensor<2x4xi32>) {
+  // expected-error@+1 {{'act.linear_cross_entropy' op softcap is 0.000000e+00, expected a finite number above 0}}
+  %0 = act.linear_cross_entropy %x, %w, %labels ignore -100 reduction mean chunk 4 softcap 0.0 : (tensor<2x4x8xf32>, tensor<16x8xf32>, tensor<2x4xi32>) -> tensor<f32>
+  return
+}

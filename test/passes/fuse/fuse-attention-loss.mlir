@@ -119,3 +119,29 @@ func.func @mixed(%x: tensor<6x8xf32>, %w: tensor<16x8xf32>, %y: tensor<12xi32>) 
   %z = act.cross_entropy %r, %y ignore -100 reduction mean : (tensor<12x8xf32>, tensor<12xi32>) -> tensor<f32>
   return %z : tensor<f32>
 }
+
+// Capped logits.
+// CHECK-LABEL: func.func @capped
+// CHECK: act.linear_cross_entropy %arg0, %arg1, %arg2 ignore -100 reduction mean chunk 5 softcap 3.000000e+01
+// CHECK-NEXT: return
+func.func @capped(%x: tensor<6x8xf32>, %w: tensor<16x8xf32>, %y: tensor<6xi32>) -> tensor<f32> {
+  %l = act.linear %x, %w : (tensor<6x8xf32>, tensor<16x8xf32>) -> tensor<6x16xf32>
+  %a = act.scale %l by 3.333333333333333e-02 : tensor<6x16xf32>
+  %t = act.tanh %a : tensor<6x16xf32>
+  %c = act.scale %t by 30.0 : tensor<6x16xf32>
+  %z = act.cross_entropy %c, %y ignore -100 reduction mean : (tensor<6x16xf32>, tensor<6xi32>) -> tensor<f32>
+  return %z : tensor<f32>
+}
+
+// The two factors are no cap.
+// CHECK-LABEL: func.func @scaled
+// CHECK-NOT: act.linear_cross_entropy
+// CHECK: act.cross_entropy
+func.func @scaled(%x: tensor<6x8xf32>, %w: tensor<16x8xf32>, %y: tensor<6xi32>) -> tensor<f32> {
+  %l = act.linear %x, %w : (tensor<6x8xf32>, tensor<16x8xf32>) -> tensor<6x16xf32>
+  %a = act.scale %l by 5.0e-02 : tensor<6x16xf32>
+  %t = act.tanh %a : tensor<6x16xf32>
+  %c = act.scale %t by 30.0 : tensor<6x16xf32>
+  %z = act.cross_entropy %c, %y ignore -100 reduction mean : (tensor<6x16xf32>, tensor<6xi32>) -> tensor<f32>
+  return %z : tensor<f32>
+}
