@@ -33,6 +33,9 @@ Writes the model of a Hugging Face config.json as a module in the act dialect.
   --lora-alpha A       adapters are scaled by A / R (2 R)
   --lora-targets q,..  the linear layers that get an adapter (query and value);
                        all-linear: all of the layers
+  --train NAME,..      modules that train beside the adapters (lm_head)
+  --freeze PATTERN,..  parameters that do not train, by their names in files
+                       (*.bias, model.layers.*.mlp.*)
   --quantize nf4       4-bit weights in the layers; nf4-nested: also 8-bit scales
                        (QLoRA's double quantisation). The default follows the
                        config's quantization_config (bitsandbytes' nf4)
@@ -121,6 +124,10 @@ Status Parser::option(const std::string &name,
     o.symbolic = list(v);
   } else if (name == "--lora-targets") {
     o.loraTargets = list(v);
+  } else if (name == "--train") {
+    o.trained = list(v);
+  } else if (name == "--freeze") {
+    o.frozen = list(v);
   } else if (name == "--dtype") {
     if (v == "bf16")
       o.dtype = artifact::DType::BF16;
@@ -169,10 +176,11 @@ Status Parser::cache() {
 Result<ImportCommand>
 parseImportCommand(const std::vector<std::string> &words) {
   static const std::set<std::string> known = {
-      "--batch",        "--seq",         "--symbolic",     "--packed",
-      "--dtype",        "--mode",        "--lora-rank",    "--lora-alpha",
-      "--lora-targets", "--quantize",    "--kv-cache",     "--attention-mask",
-      "--context",      "--cache-block", "--cache-blocks", "-o"};
+      "--batch",        "--seq",      "--symbolic",  "--packed",
+      "--dtype",        "--mode",     "--lora-rank", "--lora-alpha",
+      "--lora-targets", "--quantize", "--kv-cache",  "--attention-mask",
+      "--train",        "--freeze",   "--context",   "--cache-block",
+      "--cache-blocks", "-o"};
   Parser parser;
   ImportCommand &command = parser.command;
   for (size_t i = 0; i < words.size(); ++i) {

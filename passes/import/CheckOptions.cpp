@@ -4,6 +4,7 @@
 #include "passes/import/ModelBuilder.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CheckedArithmetic.h"
+#include "llvm/Support/GlobPattern.h"
 #include <cmath>
 
 namespace act {
@@ -203,7 +204,14 @@ static Status checkShape(const hf::ModelConfig &c, const ImportOptions &o,
 // A product of two LoRA matrices has at most the rank of the weight's smaller
 // dimension; a larger one would only add parameters.
 static Status checkLora(const hf::ModelConfig &c, const ImportOptions &o) {
+  for (const std::string &pattern : o.frozen)
+    if (auto glob = llvm::GlobPattern::create(pattern); !glob)
+      return fail("freeze", llvm::toString(glob.takeError()));
   if (!o.loraRank) {
+    if (!o.trained.empty())
+      return fail("train",
+                  "needs --lora-rank: without adapters all modules are "
+                  "trained");
     if (o.loraAlpha)
       return fail("lora-alpha", "needs --lora-rank");
     if (!o.loraTargets.empty())

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "passes/import/ModelBuilder.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
@@ -30,6 +31,12 @@ Result<OwningOpRef<ModuleOp>> importModel(const hf::ModelConfig &config,
   default:
     buildDecoder(m);
   }
+  if (auto unmatched = m.unmatched(); !unmatched.empty())
+    return Error{"the model has no parameter of that name: " +
+                     llvm::join(unmatched, ", ") +
+                     "; names are those of files, and layers, which are one "
+                     "function, are trained or frozen together (*)",
+                 options.trained.empty() ? "--freeze" : "--train"};
   std::string message;
   ScopedDiagnosticHandler handler(context, [&](Diagnostic &d) {
     if (message.empty() && d.getSeverity() == DiagnosticSeverity::Error)

@@ -32,8 +32,12 @@ struct ImportOptions {
   std::optional<int64_t> loraRank;
   std::optional<double> loraAlpha;      // else 2 * rank
   std::vector<std::string> loraTargets; // else query and value
-  bool nf4 = false;                     // weights of the layers' linear ops
-  bool nf4Nested = false;               // and their scales in 8 bits
+  /// Modules that train beside the adapters, by the end of their name.
+  std::vector<std::string> trained;
+  /// Parameters that do not, by patterns of their name in files.
+  std::vector<std::string> frozen;
+  bool nf4 = false;       // weights of the layers' linear ops
+  bool nf4Nested = false; // and their scales in 8 bits
   // Without nf4, the config's quantization_config applies.
 };
 

@@ -12,6 +12,7 @@
 #include "dialects/act/AttrNames.h"
 #include "dialects/act/LayerName.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/GlobPattern.h"
 
 using namespace mlir;
 
@@ -284,10 +285,47 @@ Value ModelBuilder::repeat(StringRef callee, StringRef letter, int64_t from,
   return op.getResults()[0];
 }
 
+// `trained` names modules that LoRA leaves frozen else, and `frozen` patterns
+// have the last word. 4 bits are never trained.
+bool ModelBuilder::isFrozen(StringRef hfName, const Declaration &how) {
+  bool frozen = how.frozen;
+  std::vector<std::string> names{hfName.str()};
+  names.insert(names.end(), how.tied.begin(), how.tied.end());
+  for (const std::string &name : names) {
+    StringRef module = StringRef(name).rsplit('.').first;
+    for (const std::string &target : options.trained)
+      if (module == target || module.ends_with("." + target)) {
+        matched.insert(target);
+        frozen = false;
+      }
+  }
+  for (const std::string &name : names)
+    for (const std::string &pattern : options.frozen) {
+      auto glob = llvm::GlobPattern::create(pattern);
+      if (!glob)
+        llvm::consumeError(glob.takeError()); // checked with the options
+      else if (glob->match(name)) {
+        matched.insert(pattern);
+        frozen = true;
+      }
+    }
+  return frozen;
+}
+
+std::vector<std::string> ModelBuilder::unmatched() const {
+  std::vector<std::string> out;
+  for (const auto *all : {&options.trained, &options.frozen})
+    for (const std::string &one : *all)
+      if (!matched.contains(one))
+        out.push_back(one);
+  return out;
+}
+
 // Declared at its first use. A layer's parameter has {l} in its file name, and
 // is one declaration with a number of layers.
 Value ModelBuilder::declare(StringRef given, const Twine &hfName,
-                            RankedTensorType type, const Declaration &how) {
+                            RankedTensorType type, Declaration how) {
+  how.frozen = isFrozen(hfName.str(), how);
   std::string symbol = given.str();
   if (isLayerName(hfName.str()))
     symbol += suffix;

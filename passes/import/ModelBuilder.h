@@ -62,6 +62,8 @@ public:
   // Functions.
   /// Starts @forward; its arguments are named inputs.
   void beginForward();
+  /// Names of `trained` and patterns of `frozen` that no parameter has.
+  std::vector<std::string> unmatched() const;
   /// Ends @forward with its result and the stacks that its layers return.
   void endForward(llvm::StringRef name, mlir::Value result);
   /// Starts a function of so many layers after the existing ones. Its arguments
@@ -155,7 +157,8 @@ private:
     std::vector<std::string> tied;
   };
   mlir::Value declare(llvm::StringRef symbol, const llvm::Twine &hfName,
-                      RankedTensorType type, const Declaration &how);
+                      RankedTensorType type, Declaration how);
+  bool isFrozen(llvm::StringRef hfName, const Declaration &how);
   mlir::func::FuncOp addFunction(llvm::StringRef name,
                                  llvm::ArrayRef<std::string> names,
                                  llvm::ArrayRef<mlir::Type> types,
@@ -166,6 +169,7 @@ private:
   std::optional<LinearQuantization> quantization;
   llvm::StringMap<int64_t> sizes;
   llvm::StringSet<> symbolic, declared;
+  llvm::StringSet<> matched; // of options.trained and options.frozen
   mlir::func::FuncOp forward, layer;
   mlir::OpBuilder::InsertPoint resume; // in @forward, while a layer is built
   std::vector<Named> outer, inner;     // shared values there and in the layer

@@ -14,7 +14,7 @@ from ..errors import InputError
 PREFIX = "base_model.model."
 #: Settings of peft that change what is computed, with the values that act computes.
 _PLAIN: dict[str, tuple[Any, ...]] = {
-    "bias": ("none",), "lora_dropout": (0, 0.0), "modules_to_save": (None, []),
+    "bias": ("none",), "lora_dropout": (0, 0.0),
     "layers_to_transform": (None,), "layers_pattern": (None,), "rank_pattern": (None, {}),
     "alpha_pattern": (None, {}), "use_dora": (False, None), "lora_bias": (False, None),
     "exclude_modules": (None, []), "megatron_config": (None,), "use_qalora": (False, None),
@@ -32,6 +32,8 @@ class Lora:
     targets: tuple[str, ...] = ("all-linear",)
     #: Divide alpha by the root of the rank (rank-stabilised LoRA).
     rslora: bool = False
+    #: Modules that train as a whole beside the adapters (lm_head, embed_tokens).
+    modules_to_save: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.rank < 1:
@@ -48,7 +50,8 @@ class Lora:
     def import_options(self) -> dict[str, Any]:
         """As the importer has them."""
         return {"lora_rank": self.rank, "lora_alpha": repr(self.scale * self.rank),
-                "lora_targets": ",".join(self.targets)}
+                "lora_targets": ",".join(self.targets),
+                "train": ",".join(self.modules_to_save) or None}
 
     @classmethod
     def from_peft(cls, settings: dict[str, Any], path: Path) -> Lora:
@@ -65,18 +68,27 @@ class Lora:
         if not isinstance(targets, list) or not all(isinstance(t, str) for t in targets):
             raise InputError("%s: target_modules is %r, expected a list of modules" % (
                 path, targets))
+        saved = settings.get("modules_to_save") or []
+        if not isinstance(saved, list) or not all(isinstance(s, str) for s in saved):
+            raise InputError("%s: modules_to_save is %r, expected a list of modules" % (
+                path, saved))
         try:
             return cls(rank=int(settings["r"]), alpha=float(settings["lora_alpha"]),
-                       targets=tuple(sorted(targets)), rslora=bool(settings.get("use_rslora")))
+                       targets=tuple(sorted(targets)), rslora=bool(settings.get("use_rslora")),
+                       modules_to_save=tuple(sorted(saved)))
         except (KeyError, TypeError, ValueError) as error:
             raise InputError("%s: r and lora_alpha must be numbers: %s" % (
                 path, error)) from None
 
-    def to_peft(self, base: str, modules: list[str], transposed: bool) -> dict[str, Any]:
-        """`modules` are those that have adapters. `transposed` weights are [in, out], as
-        gpt2's."""
+    def to_peft(self, base: str, modules: list[str], whole: list[str], transposed: bool,
+                tied: bool) -> dict[str, Any]:
+        """`modules` are those that have adapters, and `whole` those that train as a whole,
+        by names of which peft finds no more: it takes all that end so. They stay tied where
+        they are. `transposed` weights are [in, out], as gpt2's."""
         return {"peft_type": "LORA", "task_type": "CAUSAL_LM", "inference_mode": True,
                 "base_model_name_or_path": base, "r": self.rank, "lora_alpha": self.alpha,
                 "use_rslora": self.rslora, "lora_dropout": 0.0, "bias": "none",
                 "fan_in_fan_out": transposed,
+                "modules_to_save": whole or None,
+                "ensure_weight_tying": tied and bool(whole),
                 "target_modules": sorted({m.rsplit(".", 1)[-1] for m in modules})}

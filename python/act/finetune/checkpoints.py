@@ -20,8 +20,7 @@ from ..errors import InputError
 from ..step import Step
 from . import values
 from .folder import (
-    ModelFolder, Tensors, copy_config, copy_tokenizer, read_json, write_json, write_tensors,
-    written)
+    ModelFolder, Tensors, read_json, write_json, write_tensors, written)
 
 if TYPE_CHECKING:
     from .training import Trainer
@@ -132,9 +131,9 @@ def save(trainer: Trainer, eval_loss: Union[float, None]) -> None:
         if trainer.shape.lora:
             write_adapter(step, trainer.shape.lora, folder, path)
         else:
-            write_tensors(path, "model", trained)
-            copy_config(folder, path)
-        copy_tokenizer(folder, path)
+            write_tensors(path, "model", values.StepTensors(step, step.parameters))
+            folder.write_config(path)
+        folder.write_tokenizer(path)
         write_tensors(path, _STATE, values.StepTensors(step, _saved_states(step)),
                       shard_bytes=1 << 62)
         write_json(path / _TRAINING, {
@@ -147,7 +146,9 @@ def write_adapter(step: Step, lora: Any, folder: ModelFolder, path: Path) -> Non
     write_tensors(path, "adapter_model", values.adapter_of(step))
     write_json(path / "adapter_config.json", lora.to_peft(
         str(folder.base.path.resolve()), values.adapted_modules(step),
-        folder.config.get("model_type") == "gpt2"))
+        values.whole_modules(step),
+        transposed=folder.config.get("model_type") == "gpt2",
+        tied=any(p.tied for p in step.parameters)))
 
 
 def publish(chosen: Checkpoint, output: Path, adapter: bool) -> Path:

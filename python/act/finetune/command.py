@@ -42,6 +42,14 @@ def _model_options(group: Any) -> None:
     group.add_argument("--targets", default="all-linear", metavar="q,v,..",
                        help="modules that get an adapter, by the end of their name "
                        "(all-linear: all of the layers)")
+    group.add_argument("--modules-to-save", default="", metavar="NAME,..",
+                       help="modules that train as a whole beside the adapters (lm_head, "
+                       "embed_tokens)")
+    group.add_argument("--add-tokens", nargs="+", default=[], metavar="TOKEN",
+                       help="tokens that the vocabulary gets; with adapters, embedding and head "
+                       "train as a whole then")
+    group.add_argument("--freeze", default="", metavar="PATTERN,..",
+                       help="parameters that do not train, by their names in files (*.bias)")
     group.add_argument("--nested", action="store_true",
                        help="qlora: the scales in 8 bits too (double quantisation)")
     group.add_argument("--dtype", choices=("bf16", "f16", "f32"),
@@ -211,14 +219,18 @@ def _shape(given: argparse.Namespace, folder: Any) -> Any:
         lora = folder.adapter
     elif given.method != "full":
         lora = Lora(given.rank, 2.0 * given.rank if given.alpha is None else given.alpha,
-                    tuple(given.targets.split(",")), given.rslora)
+                    _words(given.targets), given.rslora, _words(given.modules_to_save))
     quantize = None
     if given.method == "qlora":
         quantize = "nf4-nested" if given.nested else "nf4"
     seq = given.seq or min(2048, int(folder.config.get(
         "max_position_embeddings", folder.config.get("n_positions", 2048))))
     return Shape(given.batch, seq, given.accumulate, lora, quantize, given.dtype, given.pack,
-                 given.remat, given.fuse_attention)
+                 given.remat, given.fuse_attention, _words(given.freeze))
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(w for w in text.split(",") if w)
 
 
 def _optimizer(given: argparse.Namespace) -> Any:
@@ -227,12 +239,26 @@ def _optimizer(given: argparse.Namespace) -> Any:
                      given.weight_decay, given.decay_all, given.state_dtype, given.clip)
 
 
+def _folder(given: argparse.Namespace) -> Any:
+    from .folder import GrownFolder, ModelFolder
+    folder = ModelFolder(given.folder, given.base)
+    if not given.add_tokens:
+        return folder
+    whole = [m for m in ("embed_tokens", "lm_head") if m not in _words(given.modules_to_save)]
+    if folder.config.get("model_type") == "gpt2":
+        whole[:1] = ["wte"]
+    if folder.tied:
+        whole = whole[:1]
+    if given.method != "full":
+        given.modules_to_save = ",".join([*_words(given.modules_to_save), *whole])
+    return GrownFolder(folder, given.add_tokens)
+
+
 def _train(given: argparse.Namespace) -> int:
-    from .folder import ModelFolder
     from .logs import Log
     from .schedule import Schedule
     from .training import Plan, Trainer
-    folder = ModelFolder(given.folder, given.base)
+    folder = _folder(given)
     trainer = Trainer(
         folder, given.data, given.output, shape=_shape(given, folder),
         optimizer=_optimizer(given),
@@ -284,8 +310,7 @@ def _generate(given: argparse.Namespace) -> int:
 
 def _fit(given: argparse.Namespace) -> int:
     from .fitting import fit, text
-    from .folder import ModelFolder
-    folder = ModelFolder(given.folder, given.base)
+    folder = _folder(given)
     methods = [given.method] if given.method else ["full", "lora", "qlora"]
     batch, given.batch = given.batch, 1
     shapes = {}
@@ -305,8 +330,7 @@ def _merge(given: argparse.Namespace) -> int:
 
 
 def _report(given: argparse.Namespace) -> int:
-    from .folder import ModelFolder
-    folder = ModelFolder(given.folder, given.base)
+    folder = _folder(given)
     shape = _shape(given, folder)
     options = {"what_if": given.device_memory} if given.device_memory else {}
     text = shape.step_module(folder.config, _optimizer(given)).report(

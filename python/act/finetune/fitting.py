@@ -63,6 +63,9 @@ class Fit:
             if s.lora.targets != ("all-linear",):
                 words += ["--targets", ",".join(s.lora.targets)]
             words += ["--rslora"] * s.lora.rslora
+            if s.lora.modules_to_save:
+                words += ["--modules-to-save", ",".join(s.lora.modules_to_save)]
+        words += ["--freeze", ",".join(s.freeze)] if s.freeze else []
         words += ["--nested"] * (s.quantize == "nf4-nested")
         words += ["--dtype", s.dtype] if s.dtype else []
         words += ["--accumulate", str(s.micro_batches)] if s.micro_batches > 1 else []

@@ -9,7 +9,7 @@ import shutil
 import uuid
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Iterator, Mapping, Union
+from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence, Union
 
 from ..errors import InputError
 from .adapters import Lora
@@ -23,6 +23,8 @@ PathLike = Union[str, "os.PathLike[str]"]
 _TOKENIZER = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
               "added_tokens.json", "vocab.json", "merges.txt", "vocab.txt",
               "tokenizer.model", "chat_template.jinja", "chat_template.json")
+#: Matrices with a row for each token.
+_VOCABULARY = ("embed_tokens.weight", "wte.weight", "lm_head.weight")
 _SHARD = 5_000_000_000  # bytes: what transformers puts into a file
 
 
@@ -126,6 +128,8 @@ class ModelFolder:
         elif not (self.path / "config.json").is_file():
             raise InputError("%s has no config.json and no adapter_config.json" % self.path)
         self.config = read_json(self.base.path / "config.json")
+        if self.adapter and "vocab_size" in self.config:
+            self.config["vocab_size"] = self._vocabulary()
 
     def _base_path(self, settings: dict[str, Any], given: Union[PathLike, None]) -> Path:
         if given is not None:
@@ -139,6 +143,20 @@ class ModelFolder:
                 return there
         raise InputError("%s: its base %r is not a folder here; give it with --base" % (
             self.path, named))
+
+    @property
+    def tied(self) -> bool:
+        """Whether the head is the embedding's matrix."""
+        try:
+            return "lm_head.weight" not in Tensors(self.base.path)
+        except InputError:  # a config alone
+            return bool(self.config.get("tie_word_embeddings", False))
+
+    def _vocabulary(self) -> int:
+        """Of an adapter whose tokens are more than its base's: it has their rows."""
+        tensors = Tensors(self.path, "adapter_model")
+        return max([int(self.config["vocab_size"]), *(
+            tensors.shape(n)[0] for n in tensors if n.endswith(_VOCABULARY))])
 
     @property
     def generation(self) -> dict[str, Any]:
@@ -164,6 +182,22 @@ class ModelFolder:
                     raise InputError("%s: the tokenizer cannot be read: %s" % (
                         folder, error)) from error
         raise InputError("%s has no tokenizer.json" % self.base.path)
+
+
+    def write_config(self, folder: Path) -> None:
+        """config.json and generation_config.json of the base."""
+        write_json(folder / "config.json", self.config)
+        if (self.base.path / "generation_config.json").is_file():
+            shutil.copyfile(self.base.path / "generation_config.json",
+                            folder / "generation_config.json")
+
+    def write_tokenizer(self, folder: Path) -> None:
+        """Its files as they are, so that nothing is lost in between."""
+        for name in _TOKENIZER:
+            for place in (self.path, self.base.path):
+                if (place / name).is_file():
+                    shutil.copyfile(place / name, folder / name)
+                    break
 
 
 @contextmanager
@@ -236,17 +270,53 @@ def write_tensors(folder: Path, stem: str, tensors: Mapping[str, torch.Tensor],
                    {"metadata": {"total_size": total}, "weight_map": where})
 
 
-def copy_tokenizer(source: ModelFolder, folder: Path) -> None:
-    """The files of the tokenizer as they are, so that nothing is lost in between."""
-    for name in _TOKENIZER:
-        for place in (source.path, source.base.path):
-            if (place / name).is_file():
-                shutil.copyfile(place / name, folder / name)
-                break
+class GrownFolder(ModelFolder):
+    """A folder with more tokens than it has on disk: the tokenizer knows them, and their
+    rows of embedding and head begin as the mean of the others."""
+
+    def __init__(self, folder: ModelFolder, tokens: Sequence[str]) -> None:
+        self.__dict__.update(folder.__dict__)
+        if folder.adapter:
+            raise InputError("%s is an adapter; tokens are added when it begins" % folder.path)
+        self.base = folder
+        self._tokenizer = folder.tokenizer()
+        known = set(self._tokenizer.get_vocab())
+        again = sorted(known & set(tokens))
+        if again:
+            raise InputError("the tokenizer of %s has %s already" % (
+                folder.path, ", ".join(again)))
+        self._tokenizer.add_tokens(list(tokens), special_tokens=True)
+        old = folder.config.get("vocab_size")
+        if not isinstance(old, int):
+            raise InputError("%s has no vocab_size" % folder.path)
+        # Models have spare rows as a rule.
+        self.rows = max(old, len(self._tokenizer))
+        self.config = {**folder.config, "vocab_size": self.rows}
+
+    def tokenizer(self) -> Any:
+        return self._tokenizer
+
+    def tensors(self) -> Tensors:
+        return _Grown(self.base.path, self.rows)
+
+    def write_tokenizer(self, folder: Path) -> None:
+        self._tokenizer.save_pretrained(str(folder))
 
 
-def copy_config(source: ModelFolder, folder: Path) -> None:
-    """config.json and generation_config.json of the base."""
-    for name in ("config.json", "generation_config.json"):
-        if (source.base.path / name).is_file():
-            shutil.copyfile(source.base.path / name, folder / name)
+class _Grown(Tensors):
+    def __init__(self, folder: Path, rows: int) -> None:
+        super().__init__(folder)
+        self._rows = rows
+
+    def shape(self, name: str) -> list[int]:
+        shape = super().shape(name)
+        return [max(self._rows, shape[0]), *shape[1:]] if name.endswith(_VOCABULARY) else shape
+
+    def __getitem__(self, name: str) -> torch.Tensor:
+        import torch
+        tensor = super().__getitem__(name)
+        more = self._rows - len(tensor) if name.endswith(_VOCABULARY) else 0
+        if more <= 0:
+            return tensor
+        mean = tensor.float().mean(0, keepdim=True).to(tensor.dtype)
+        return torch.cat([tensor, mean.expand(more, -1)])

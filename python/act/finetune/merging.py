@@ -8,14 +8,14 @@ from typing import Iterator, Mapping
 import torch
 
 from ..errors import InputError
-from .adapters import PREFIX
 from .folder import (
-    ModelFolder, PathLike, Tensors, copy_config, copy_tokenizer, write_tensors, written)
+    ModelFolder, PathLike, Tensors, write_tensors, written)
+from .values import bare
 
 
 class Merged(Mapping[str, torch.Tensor]):
     """The tensors of the base, those with an adapter as W + B A alpha / rank: computed in
-    f32 and rounded to W's type once."""
+    f32 and rounded to W's type once. What trained as a whole is the adapter's."""
 
     def __init__(self, folder: ModelFolder) -> None:
         if not folder.adapter:
@@ -26,6 +26,7 @@ class Merged(Mapping[str, torch.Tensor]):
         self._scale = folder.adapter.scale
         self._transposed = folder.config.get("model_type") == "gpt2"
         self._pairs: dict[str, str] = {}
+        self._whole: dict[str, str] = {}
         unknown = []
         for name in adapter:
             module, found, _ = name.partition(".lora_A.weight")
@@ -37,6 +38,13 @@ class Merged(Mapping[str, torch.Tensor]):
             elif name.endswith(".lora_B.weight"):
                 if name.replace(".lora_B.", ".lora_A.") in adapter:
                     continue
+            else:  # trained as a whole
+                weight = _weight_of(name.removesuffix(".weight"), self._base)
+                if weight:
+                    self._whole[weight] = name
+                    continue
+                if folder.base.tied and bare(name) == "lm_head.weight":
+                    continue  # it is the embedding, which is there too
             unknown.append(name)
         if unknown:
             raise InputError("%s: no weight of %s belongs to %s" % (
@@ -49,6 +57,8 @@ class Merged(Mapping[str, torch.Tensor]):
         return len(self._base)
 
     def __getitem__(self, name: str) -> torch.Tensor:
+        if name in self._whole:
+            return self._adapter[self._whole[name]]
         weight = self._base[name]
         module = self._pairs.get(name)
         if module is None:
@@ -65,7 +75,7 @@ class Merged(Mapping[str, torch.Tensor]):
 
 def _weight_of(module: str, base: Tensors) -> str:
     """The base's name of the weight; a file of a bare model has no prefix."""
-    name = (module[len(PREFIX):] if module.startswith(PREFIX) else module) + ".weight"
+    name = bare(module) + ".weight"
     for prefix in ("model.", "transformer."):
         if name not in base and name.startswith(prefix) and name[len(prefix):] in base:
             return name[len(prefix):]
@@ -77,5 +87,5 @@ def merge(folder: ModelFolder, output: PathLike) -> None:
     tensors = Merged(folder)
     with written(output) as path:
         write_tensors(path, "model", tensors)
-        copy_config(folder, path)
-        copy_tokenizer(folder, path)
+        folder.write_config(path)
+        folder.write_tokenizer(path)

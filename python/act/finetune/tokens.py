@@ -65,17 +65,15 @@ class Tokenised:
 
 
 class Tokeniser:
-    """Makes tokens of records with the tokenizer of a folder."""
+    """Makes tokens of records. ``vocabulary`` is the model's."""
 
-    def __init__(self, folder: ModelFolder, learn: str = "responses") -> None:
-        self.folder = folder
-        self.learn = learn
-        self.tokenizer = folder.tokenizer()
-        if not self.tokenizer.is_fast:
-            raise InputError("%s: the tokenizer does not say which characters a token is of; "
-                             "save it as a fast one (tokenizer.json)" % folder.path)
-        self._render = Renderer(self.tokenizer, learn)
-        self._vocabulary = folder.config.get("vocab_size")
+    def __init__(self, tokenizer: Any, vocabulary: Union[int, None] = None,
+                 learn: str = "responses") -> None:
+        if not tokenizer.is_fast:
+            raise InputError("the tokenizer does not say which characters a token is of; save "
+                             "it as a fast one (tokenizer.json)")
+        self.tokenizer, self.vocabulary, self.learn = tokenizer, vocabulary, learn
+        self._render = Renderer(tokenizer, learn)
 
     def __call__(self, batch: Sequence[tuple[str, dict[str, Any]]]) -> list[np.ndarray]:
         """[tokens, learned, lengths] of the records."""
@@ -100,9 +98,9 @@ class Tokeniser:
                 mask.append(False)
             mask[-1] = any(stop == len(text.text) for _, stop in text.learned)
         top = max(ids, default=-1)
-        if self._vocabulary is not None and top >= self._vocabulary:
+        if self.vocabulary is not None and top >= self.vocabulary:
             raise InputError("%s: token %d (%r) is outside the model's vocabulary of %d" % (
-                place, top, self.tokenizer.convert_ids_to_tokens(top), self._vocabulary))
+                place, top, self.tokenizer.convert_ids_to_tokens(top), self.vocabulary))
         return ids, mask
 
 
@@ -112,7 +110,7 @@ def tokenised(data: Path, folder: ModelFolder, learn: str = "responses", *,
     """The tokens of a data set, from the cache if they are there."""
     if not data.is_file():
         raise InputError("%s is not a file" % data)
-    tokeniser = Tokeniser(folder, learn)
+    tokeniser = Tokeniser(folder.tokenizer(), folder.config.get("vocab_size"), learn)
     path = (cache or cache_folder()) / ("tokens-" + _key(data, tokeniser))
     if not path.is_dir():
         _make(path, data, tokeniser, workers or os.cpu_count() or 1, progress)
@@ -130,7 +128,7 @@ def _key(data: Path, tokeniser: Tokeniser) -> str:
             hashed.update(piece)
     tokenizer = tokeniser.tokenizer
     for part in (tokenizer.backend_tokenizer.to_str(), json.dumps(tokenizer.chat_template),
-                 str(tokenizer.eos_token_id), str(tokeniser.folder.config.get("vocab_size"))):
+                 str(tokenizer.eos_token_id), str(tokeniser.vocabulary)):
         hashed.update(part.encode())
     return hashed.hexdigest()[:32]
 
@@ -185,7 +183,7 @@ def _chunks(rest: Iterable[tuple[str, dict[str, Any]]], tokeniser: Tokeniser,
         for chunk in itertools.chain(first, waiting):
             yield tokeniser(chunk)
         return
-    arguments = (str(tokeniser.folder.path), str(tokeniser.folder.base.path), tokeniser.learn)
+    arguments = (tokeniser.tokenizer, tokeniser.vocabulary, tokeniser.learn)
     with ProcessPoolExecutor(workers, get_context("spawn"), _start_worker, arguments) as pool:
         running = [pool.submit(_work, chunk) for chunk in first]
         for chunk in waiting:
@@ -199,9 +197,9 @@ def _chunks(rest: Iterable[tuple[str, dict[str, Any]]], tokeniser: Tokeniser,
 _worker: Tokeniser
 
 
-def _start_worker(path: str, base: str, learn: str) -> None:
+def _start_worker(*arguments: Any) -> None:
     global _worker
-    _worker = Tokeniser(ModelFolder(path, None if path == base else base), learn)
+    _worker = Tokeniser(*arguments)
 
 
 def _work(chunk: list[tuple[str, dict[str, Any]]]) -> list[np.ndarray]:

@@ -39,10 +39,13 @@ class Shape:
     pack: bool = True
     remat: str = "selective"
     fuse_attention: bool = True
+    #: Parameters that do not train, by patterns of their names in files (*.bias).
+    freeze: tuple[str, ...] = ()
 
     def import_model(self, config: dict[str, Any]) -> Module:
         options: dict[str, Any] = {"batch": self.batch, "seq": self.seq, "dtype": self.dtype,
-                                   "quantize": self.quantize, "packed": self.pack}
+                                   "quantize": self.quantize, "packed": self.pack,
+                                   "freeze": ",".join(self.freeze) or None}
         if self.lora:
             options.update(self.lora.import_options())
         return import_config(config, **options)

@@ -33,6 +33,11 @@ def adapted_modules(step: Step) -> list[str]:
     return [p.name[:-len(end)] for p in step.parameters if p.name.endswith(end)]
 
 
+def whole_modules(step: Step) -> list[str]:
+    """The modules that train as a whole beside adapters."""
+    return sorted({p.name.rpartition(".")[0] for p in trained(step) if not is_adapter(p.name)})
+
+
 def _named(known: set[str], names: Sequence[str]) -> dict[str, str]:
     """The parameter's name for each name of a file: itself, or with one prefix more or
     less for all of them, whichever matches most."""
@@ -59,10 +64,11 @@ class Assignment:
         self.sources: dict[str, tuple[Tensors, str]] = {}
         self._problems: dict[str, list[str]] = {}
         own = {p.name: p for p in parameters}
+        self._replaced = _replaced(adapter)
         tied = {other: p.name for p in parameters for other in p.tied}
         self._take(own, tied, base)
         if adapter is not None:
-            self._take(own, tied, adapter, PREFIX)
+            self._take(own, tied, adapter, adapter=True)
         for p in parameters:
             if p.name not in self.sources and (adapter is not None or not is_adapter(p.name)):
                 self._problem("missing", p.name)
@@ -76,15 +82,17 @@ class Assignment:
         self._problems.setdefault(what, []).append(name)
 
     def _take(self, own: Mapping[str, Entity], tied: Mapping[str, str], tensors: Tensors,
-              prefix: str = "") -> None:
-        bare = {n: n[len(prefix):] if n.startswith(prefix) else n for n in tensors}
-        matched = _named({*own, *tied}, list(bare.values()))
-        for file_name, name in bare.items():
+              adapter: bool = False) -> None:
+        names = {n: bare(n) if adapter else n for n in tensors}
+        matched = _named({*own, *tied}, list(names.values()))
+        for file_name, name in names.items():
             name = matched[name]
             target = tied.get(name, name)
             if target not in own:
                 if not _COMPUTED.search(name):
                     self._problem("unknown to the model", file_name)
+            elif not adapter and target in self._replaced:
+                continue
             elif tensors.shape(file_name) != list(own[target].shape):
                 self._problem("of another shape", "%s is %s, in the file %s" % (
                     target, list(own[target].shape), tensors.shape(file_name)))
@@ -110,6 +118,16 @@ class Assignment:
             progress(done, total)
 
 
+def _replaced(adapter: Union[Tensors, None]) -> set[str]:
+    """What trained as a whole is in the adapter's file; the base's is not used."""
+    return {bare(n) for n in adapter or () if not is_adapter(n)}
+
+
+def bare(name: str) -> str:
+    """The parameter's name of one in an adapter's file."""
+    return name[len(PREFIX):] if name.startswith(PREFIX) else name
+
+
 def _listed(names: Sequence[str], most: int = 20) -> str:
     more = ["and %d more" % (len(names) - most)] if len(names) > most else []
     return "".join("\n    " + n for n in [*names[:most], *more])
@@ -119,9 +137,11 @@ class StepTensors(Mapping[str, "torch.Tensor"]):
     """Parameters or states of a step as torch tensors, which are read when they are asked
     for, in the step's own type; those of 4 bits as f32."""
 
-    def __init__(self, step: Step, entities: Sequence[Entity], prefix: str = "") -> None:
+    def __init__(self, step: Step, entities: Union[Sequence[Entity], Mapping[str, Entity]]
+                 ) -> None:
         self._step = step
-        self._entities = {prefix + e.name: e for e in entities}
+        self._entities = (dict(entities) if isinstance(entities, Mapping)
+                          else {e.name: e for e in entities})
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._entities)
@@ -143,5 +163,7 @@ def trained(step: Step) -> list[Entity]:
 
 
 def adapter_of(step: Step) -> StepTensors:
-    """The adapters under peft's names."""
-    return StepTensors(step, trained(step), PREFIX)
+    """What peft's file has: the adapters, and what trains as a whole, under all its names
+    where it is tied."""
+    return StepTensors(step, {PREFIX + name: p for p in trained(step)
+                              for name in (p.name, *p.tied)})

@@ -34,7 +34,7 @@ from act.finetune.adapters import Lora  # noqa: E402
 from act.finetune.cache import Context  # noqa: E402
 from act.finetune.examples import Renderer, records  # noqa: E402
 from act.finetune.fitting import fit  # noqa: E402
-from act.finetune.folder import ModelFolder, Tensors, write_tensors, written  # noqa: E402
+from act.finetune.folder import GrownFolder, ModelFolder, Tensors, write_tensors, written  # noqa: E402
 from act.finetune.generation import Generator, Sampling  # noqa: E402
 from act.finetune.merging import merge  # noqa: E402
 from act.finetune.rows import IGNORED, Batches, Rows  # noqa: E402
@@ -96,7 +96,7 @@ def data():
     base = WORK / "data-base"
     toys.folder(base, tok=tok)
     chats = toys.conversations(40)
-    tokeniser = Tokeniser(ModelFolder(base))
+    tokeniser = Tokeniser(tok)
     # The template's tokens, and the answers alone.
     good = True
     for messages in chats:
@@ -262,6 +262,76 @@ def folders():
         ours, theirs = act_logits(WORK / f"peft-{kind}", ids), logits_of(made, ids)
         check(f"{kind}: an adapter of peft in act, {far(ours, theirs):.0e}",
               far(ours, theirs) < 1e-5 and far(ours, wanted) > 1e-3)
+
+
+def whole_modules():
+    """What trains as a whole beside adapters, is frozen, or is new in the vocabulary."""
+    tok = toys.tokenizer()
+    ids = np.random.default_rng(0).integers(0, len(tok), (1, 24))
+    file = toys.write_jsonl(WORK / "whole.jsonl", [{"messages": m} for m in toys.conversations(12)])
+    for kind, modules in (("llama", ("lm_head", "embed_tokens")), ("llama", ("norm",)),
+                          ("llama-tied", ("embed_tokens",)), ("gpt2", ("wte",))):
+        base = WORK / f"whole-{kind}"
+        shutil.rmtree(base, ignore_errors=True)
+        model, _ = toys.folder(base, kind, tok)
+        lora = Lora(4, 8.0, ("c_attn",) if kind == "gpt2" else ("q_proj",), modules_to_save=modules)
+        run = WORK / f"whole-{kind}-{modules[0]}"
+        Trainer(ModelFolder(base), file, run, shape=Shape(seq=64, lora=lora), cache=CACHE,
+                schedule=Schedule(peak=1e-2), plan=Plan(steps=3)).run()
+        ours = act_logits(run / "adapter", ids)
+        theirs = logits_of(peft.PeftModel.from_pretrained(
+            T.AutoModelForCausalLM.from_pretrained(base), run / "adapter").eval(), ids)
+        check(f"{kind}, {modules} of act in peft, {far(ours, theirs):.0e}", far(ours, theirs) < 1e-5
+              and far(ours, logits_of(model, ids)) > 1e-3)
+        merge(ModelFolder(run / "adapter"), run / "merged")
+        theirs = logits_of(T.AutoModelForCausalLM.from_pretrained(run / "merged"), ids)
+        check(f"{kind}, {modules} merged, {far(ours, theirs):.0e}", far(ours, theirs) < 1e-5)
+    made = peft.get_peft_model(T.AutoModelForCausalLM.from_pretrained(WORK / "whole-llama"), peft.LoraConfig(
+        r=4, target_modules=["v_proj"], init_lora_weights=False, modules_to_save=["lm_head"])).eval()
+    with torch.no_grad():
+        for n, p in made.named_parameters():
+            if p.requires_grad:
+                p.add_(0.05 * torch.randn_like(p))
+    made.save_pretrained(WORK / "whole-peft")
+    check("lm_head of peft in act", far(act_logits(WORK / "whole-peft", ids), logits_of(made, ids)) < 1e-5)
+    # Frozen parameters keep their bytes, and the others do not.
+    base = WORK / "whole-llama"
+    Trainer(ModelFolder(base), file, WORK / "frozen", shape=Shape(seq=64, freeze=("*norm*", "*.mlp.*")),
+            cache=CACHE, schedule=Schedule(peak=1e-2), plan=Plan(steps=2)).run()
+    before, after = Tensors(base), Tensors(WORK / "frozen/model")
+    same = {n for n in before if torch.equal(before[n], after[n])}
+    check(f"{len(same)} of {len(before)} tensors are frozen", set(before) == set(after) and same == {
+        n for n in before if "norm" in n or ".mlp." in n})
+    refuses("a pattern of nothing", "no parameter of that name", lambda: Shape(freeze=("x.*",)).import_model(
+        ModelFolder(base).config))
+    # New tokens.
+    words = ["<tool>", "</tool>", "<a>", "<b>", "<c>"]
+    calls = toys.write_jsonl(WORK / "calls.jsonl", [{"messages": [
+        {"role": "user", "content": "call"}, {"role": "assistant", "content": "<tool><a></tool>"}]}] * 30)
+    for kind, method in (("llama", "lora"), ("llama-tied", "lora"), ("llama", "full")):
+        base, run = WORK / f"whole-{kind}", WORK / f"grown-{kind}-{method}"
+        status, out, err = act_command(
+            "train", base, "--data", calls, "-o", run, "--method", method, "--rank", 4, "--seq", 64, "--steps", 40,
+            "--lr", 2e-2, "--cache", CACHE, "--add-tokens", *words)
+        check(f"{kind}, {method}: trains with new tokens", status == 0 or print(err))
+        result = pathlib.Path(out.strip())
+        grown = T.AutoTokenizer.from_pretrained(result)
+        check("the tokenizer has them", all(len(grown.encode(w, add_special_tokens=False)) == 1 for w in words))
+        status, out, _ = act_command("generate", result, "call", "--length", 64)
+        maker = Generator(ModelFolder(result), length=64)
+        row, = maker.generate([maker.encode(maker.prompt([{"role": "user", "content": "call"}]), special=False)])
+        check(f"and the model writes them: {grown.decode(row.tokens)}", grown.decode(row.tokens).startswith(
+            "<tool><a></tool>"))
+        if method == "lora":
+            theirs = T.AutoModelForCausalLM.from_pretrained(base)
+            theirs.resize_token_embeddings(maker.folder.config["vocab_size"], mean_resizing=False)
+            theirs = peft.PeftModel.from_pretrained(theirs, result).eval()
+        else:
+            theirs = T.AutoModelForCausalLM.from_pretrained(result)
+        ours, theirs = act_logits(result, ids), logits_of(theirs, ids)
+        check(f"as in transformers, {far(ours, theirs):.0e}", far(ours, theirs) < 1e-5)
+    refuses("a token that is there", "has <|im_end|> already", lambda: GrownFolder(
+        ModelFolder(WORK / "whole-llama"), ["<|im_end|>"]))
 
 
 def broken():
@@ -706,7 +776,7 @@ def fits():
                   abs(seconds * 1e3 / ms - 1) < 0.25)
 
 
-PARTS = [schedules, data, broken, answers, folders, fits, optimizers, scaled_run, resumed, killed, interrupt, job]
+PARTS = [schedules, data, broken, answers, folders, whole_modules, fits, optimizers, scaled_run, resumed, killed, interrupt, job]
 if __name__ == "__main__":
     for part in PARTS:
         if not sys.argv[2:] or part.__name__ in sys.argv[2:]:
