@@ -158,7 +158,9 @@ def Act_ParameterBuffer : I32EnumAttr<"ParameterBuffer",
     "the persistent buffers of a parameter: itself, and what training keeps", [
   I32EnumAttrCase<"Parameter", 0, "parameter">, I32EnumAttrCase<"Gradient", 1, "gradient">,
   I32EnumAttrCase<"Master", 2, "master">, I32EnumAttrCase<"ExpAvg", 3, "exp_avg">,
-  I32EnumAttrCase<"ExpAvgSq", 4, "exp_avg_sq">, I32EnumAttrCase<"Momentum", 5, "momentum">]> {
+  I32EnumAttrCase<"ExpAvgSq", 4, "exp_avg_sq">, I32EnumAttrCase<"Momentum", 5, "momentum">,
+  I32EnumAttrCase<"ExpAvgCodes", 6, "exp_avg_codes">, I32EnumAttrCase<"ExpAvgScales", 7, "exp_avg_scales">,
+  I32EnumAttrCase<"ExpAvgSqCodes", 8, "exp_avg_sq_codes">, I32EnumAttrCase<"ExpAvgSqScales", 9, "exp_avg_sq_scales">]> {
   let cppNamespace = "::act";
   let genSpecializedAttr = 0;
 }
@@ -177,7 +179,8 @@ def Act_KernelOperandAttr : Act_Attr<"KernelOperand", "operand"> {
     - `input i`, `result i`, `workspace i`: the group's, counted from 0.
     - `scratch`: memory that kernels of this target exchange, outside the arena.
     - `effect i buffer`: a buffer of the parameter that the group's effect i acts
-      on: `parameter`, `gradient`, `master`, `exp_avg`, `exp_avg_sq` or `momentum`.
+      on: `parameter`, `gradient`, `master`, `exp_avg`, `exp_avg_sq` or `momentum`,
+      or for moments of 8 bits `exp_avg_codes` and so on.
 
     `written`: the kernel writes it.
 

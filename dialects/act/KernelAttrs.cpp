@@ -48,7 +48,8 @@ FailureOr<KernelOperandAttr> KernelOperandAttr::parseOperand(AsmParser &p) {
   if (*kind == KernelMemory::Effect) {
     auto named = word([](StringRef s) { return symbolizeParameterBuffer(s); },
                       "buffer of a parameter: parameter, gradient, master, "
-                      "exp_avg, exp_avg_sq or momentum");
+                      "exp_avg, exp_avg_sq, momentum, or a moment's codes or "
+                      "scales");
     if (!named)
       return failure();
     buffer = *named;

@@ -22,6 +22,7 @@ static int64_t parameterElements(Operation *op, FlatSymbolRefAttr name) {
   CostClass OP::getCostClass() { return CostClass::Effect; }
 UPDATE_COST(ZeroGradOp, 0)
 UPDATE_COST(AdamWOp, 15)
+UPDATE_COST(AdamW8bitOp, 15)
 UPDATE_COST(LionOp, 9)
 UPDATE_COST(GradSquareSumOp, 2)
 

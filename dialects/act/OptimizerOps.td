@@ -123,6 +123,31 @@ def Act_AdamWOp : Act_OptimizerOp<"adamw"> {
   }];
 }
 
+def Act_AdamW8bitOp : Act_OptimizerOp<"adamw8bit"> {
+  let summary = "AdamW's update with moments of 8 bits";
+  let description = [{
+    As `act.adamw`. The moments are kept as codes of 8 bits in blocks of 256
+    elements, with a scale each, the block's largest magnitude (Dettmers et al.
+    2022, "8-bit Optimizers via Block-wise Quantization"): m by the signed dynamic
+    map, v by the unsigned one. The update uses the new moments before they are
+    quantised. The parameter has a multiple of 256 elements.
+
+    }] # common # [{
+
+    Example:
+    ```mlir
+    act.adamw8bit @w lr(%lr) step(%t) betas [9.000000e-01, 9.990000e-01] eps 1.000000e-08 weight_decay 1.000000e-02
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$name, F32:$lr, I64:$step,
+    Optional<RankedTensorOf<[F32]>>:$clip, DenseF64ArrayAttr:$betas, F64Attr:$eps,
+    F64Attr:$weight_decay, UnitAttr:$master);
+  let assemblyFormat = [{
+    $name `lr` `(` $lr `)` `step` `(` $step `)` (`clip` `(` $clip^ `:` type($clip) `)`)?
+    `betas` custom<Numbers>($betas) `eps` custom<Number>($eps) `weight_decay` custom<Number>($weight_decay) (`master` $master^)? attr-dict
+  }];
+}
+
 def Act_LionOp : Act_OptimizerOp<"lion"> {
   let summary = "Lion's update of a parameter";
   let description = [{

@@ -2,6 +2,7 @@
 //
 // What the optimizer's ops require. That the parameter exists and is trained is
 // checked with the symbol table, once per module.
+#include "dialects/act/DynamicMap.h"
 #include "dialects/act/ParameterUse.h"
 #include "dialects/act/ShapeCheck.h"
 
@@ -19,6 +20,18 @@ GradSquareSumOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 LogicalResult AdamWOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return lookupTrained(*this, getNameAttr(), symbols);
+}
+LogicalResult AdamW8bitOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (failed(lookupTrained(*this, getNameAttr(), symbols)))
+    return failure();
+  auto parameter =
+      symbols.lookupNearestSymbolFrom<ParameterOp>(*this, getNameAttr());
+  auto type = cast<RankedTensorType>(parameter.getType());
+  if (elementCount(type) % dynamicBlock != 0 || elementCount(type) == 0 ||
+      type.getElementTypeBitWidth() > 32)
+    return emitOpError() << "keeps moments in blocks of " << dynamicBlock
+                         << " elements, which do not divide " << type;
+  return success();
 }
 LogicalResult LionOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return lookupTrained(*this, getNameAttr(), symbols);
@@ -71,8 +84,7 @@ static LogicalResult verifyNotNegative(Operation *op, StringRef name,
 
 static LogicalResult verifyBetas(Operation *op, ArrayRef<double> betas) {
   if (betas.size() != 2)
-    return op->emitOpError()
-           << "has " << betas.size() << " betas, expected 2";
+    return op->emitOpError() << "has " << betas.size() << " betas, expected 2";
   for (double beta : betas)
     if (!(beta >= 0 && beta < 1))
       return op->emitOpError()
@@ -84,13 +96,15 @@ static LogicalResult verifyBetas(Operation *op, ArrayRef<double> betas) {
 // - there are two betas, each in [0, 1);
 // - eps and weight_decay are finite and not negative;
 // - clip is a scalar.
-LogicalResult AdamWOp::verify() {
-  if (failed(verifyBetas(*this, getBetas())) ||
-      failed(verifyNotNegative(*this, "eps", getEps())) ||
-      failed(verifyNotNegative(*this, "weight_decay", getWeightDecay())))
+template <typename Op> static LogicalResult verifyAdamW(Op op) {
+  if (failed(verifyBetas(op, op.getBetas())) ||
+      failed(verifyNotNegative(op, "eps", op.getEps())) ||
+      failed(verifyNotNegative(op, "weight_decay", op.getWeightDecay())))
     return failure();
-  return verifyFactor(*this, getClip());
+  return verifyFactor(op, op.getClip());
 }
+LogicalResult AdamWOp::verify() { return verifyAdamW(*this); }
+LogicalResult AdamW8bitOp::verify() { return verifyAdamW(*this); }
 
 // Verifies that
 // - there are two betas, each in [0, 1);
@@ -107,8 +121,8 @@ LogicalResult LionOp::verify() {
 // - momentum and weight_decay are finite and not negative;
 // - clip is a scalar.
 LogicalResult SgdOp::verify() {
-  for (auto [name, value] :
-       {std::pair("momentum", getMomentum()), {"weight_decay", getWeightDecay()}})
+  for (auto [name, value] : {std::pair("momentum", getMomentum()),
+                             {"weight_decay", getWeightDecay()}})
     if (value && failed(verifyNotNegative(*this, name, *value)))
       return failure();
   return verifyFactor(*this, getClip());

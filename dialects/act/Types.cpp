@@ -156,6 +156,15 @@ RankedTensorType bufferType(ParameterOp parameter, ParameterBuffer buffer) {
   auto type = cast<RankedTensorType>(parameter.getType());
   if (buffer == ParameterBuffer::Parameter)
     return type;
+  const bool codes = buffer == ParameterBuffer::ExpAvgCodes ||
+                     buffer == ParameterBuffer::ExpAvgSqCodes;
+  if (codes || buffer == ParameterBuffer::ExpAvgScales ||
+      buffer == ParameterBuffer::ExpAvgSqScales) {
+    int64_t blocks = elementCount(type) / dynamicBlock;
+    Builder b(type.getContext());
+    return codes ? RankedTensorType::get({blocks, dynamicBlock}, b.getI8Type())
+                 : RankedTensorType::get({blocks}, b.getF32Type());
+  }
   if (isOptimizerState(buffer)) {
     auto state = parameter->getAttrOfType<TypeAttr>(stateTypeAttr);
     return withElement(type, state && buffer != ParameterBuffer::Master

@@ -66,6 +66,9 @@ inline constexpr llvm::StringLiteral gradientTypeAttr = "act.gradient_type";
 /// that ops compute in.
 inline constexpr llvm::StringLiteral stateTypeAttr = "act.state_type";
 
+/// Elements of a moment of 8 bits that share a scale.
+inline constexpr int64_t dynamicBlock = 256;
+
 /// Whether an optimizer keeps the buffer: a master copy or a moment.
 inline bool isOptimizerState(ParameterBuffer buffer) {
   return buffer != ParameterBuffer::Parameter &&
@@ -74,7 +77,8 @@ inline bool isOptimizerState(ParameterBuffer buffer) {
 
 /// The type of one of a parameter's buffers (of one layer): the gradient's is
 /// the parameter's or gradientTypeAttr's, the master copy's is the type that
-/// ops compute in, a moment's is that or stateTypeAttr's.
+/// ops compute in, a moment's is that or stateTypeAttr's. One of 8 bits has codes
+/// [n / 256, 256] and scales [n / 256].
 RankedTensorType bufferType(ParameterOp parameter, ParameterBuffer buffer);
 
 /// Elements of a static shape; 0 when a dimension is dynamic.

@@ -325,7 +325,8 @@ typedef ACTRT_ENUM(actrt_dtype){
     ACTRT_DTYPE_BF16 = 2,     ACTRT_DTYPE_F16 = 3,
     ACTRT_DTYPE_F8E4M3FN = 4, ACTRT_DTYPE_I1 = 5, /* a byte each */
     ACTRT_DTYPE_I32 = 6,      ACTRT_DTYPE_I64 = 7,
-    ACTRT_DTYPE_NF4 = 8,      ACTRT_DTYPE_NF4_NESTED = 9} actrt_dtype;
+    ACTRT_DTYPE_NF4 = 8,      ACTRT_DTYPE_NF4_NESTED = 9,
+    ACTRT_DTYPE_U8 = 10 /* since 0.4 */} actrt_dtype;
 #define ACTRT_MAX_RANK 16
 typedef struct actrt_type {
   actrt_dtype dtype;
@@ -342,8 +343,12 @@ typedef ACTRT_ENUM(actrt_entity){
 
 typedef ACTRT_ENUM(actrt_role){
     ACTRT_ROLE_NONE = 0, /* a parameter, port or scalar */
-    ACTRT_ROLE_GRADIENT = 1,   ACTRT_ROLE_MASTER = 2,  ACTRT_ROLE_EXP_AVG = 3,
-    ACTRT_ROLE_EXP_AVG_SQ = 4, ACTRT_ROLE_MOMENTUM = 5} actrt_role;
+    ACTRT_ROLE_GRADIENT = 1, ACTRT_ROLE_MASTER = 2, ACTRT_ROLE_EXP_AVG = 3,
+    ACTRT_ROLE_EXP_AVG_SQ = 4, ACTRT_ROLE_MOMENTUM = 5,
+    /* Since 0.4: moments of 8 bits, in blocks of 256 with a scale each. */
+    ACTRT_ROLE_EXP_AVG_CODES = 6, ACTRT_ROLE_EXP_AVG_SCALES = 7,
+    ACTRT_ROLE_EXP_AVG_SQ_CODES = 8,
+    ACTRT_ROLE_EXP_AVG_SQ_SCALES = 9} actrt_role;
 
 typedef struct actrt_entity_info {
   size_t struct_size;

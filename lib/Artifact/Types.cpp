@@ -29,6 +29,8 @@ const char *artifact::dtypeName(DType dtype) {
     return "nf4";
   case DType::NF4Nested:
     return "nf4-nested";
+  case DType::U8:
+    return "u8";
   }
   return "?";
 }
@@ -46,6 +48,7 @@ uint64_t artifact::elementBytes(DType dtype) {
     return 2;
   case DType::F8E4M3FN:
   case DType::I1:
+  case DType::U8:
     return 1;
   case DType::NF4:
   case DType::NF4Nested:

@@ -41,11 +41,10 @@ private:
 };
 
 Status validateType(const TensorType &t, const std::string &owner) {
-  if (t.dtype > DType::NF4Nested)
+  if (t.dtype > DType::U8)
     return error(owner + " has element type number " +
                  std::to_string(static_cast<int>(t.dtype)) + ", at most " +
-                 std::to_string(static_cast<int>(DType::NF4Nested)) +
-                 " is known");
+                 std::to_string(static_cast<int>(DType::U8)) + " is known");
   if (t.shape.size() > 16)
     return error(owner + " has rank " + std::to_string(t.shape.size()) +
                  ", at most 16 is allowed");
@@ -227,10 +226,10 @@ private:
       std::string owner = "state " + quoted(s.name);
       if (auto status = validateType(s.type, owner); !status)
         return status;
-      if (s.role > Role::Momentum)
+      if (s.role > Role::ExpAvgSqScales)
         return error(owner + " has role number " +
                      std::to_string(static_cast<int>(s.role)) +
-                     ", at most 4 is known");
+                     ", at most 8 is known");
       if (s.parameter >= step.parameters.size())
         return error(owner + " belongs to parameter " +
                      std::to_string(s.parameter) + " of " +

@@ -26,6 +26,8 @@ artifact::DType dtypeOf(Type element) {
     return DType::F8E4M3FN;
   if (element.isInteger(1))
     return DType::I1;
+  if (element.isInteger(8))
+    return DType::U8;
   return element.isInteger(32) ? DType::I32 : DType::I64;
 }
 
@@ -40,7 +42,15 @@ constexpr struct {
     {ParameterBuffer::Master, artifact::Role::Master, "master"},
     {ParameterBuffer::ExpAvg, artifact::Role::ExpAvg, "exp_avg"},
     {ParameterBuffer::ExpAvgSq, artifact::Role::ExpAvgSq, "exp_avg_sq"},
-    {ParameterBuffer::Momentum, artifact::Role::Momentum, "momentum"}};
+    {ParameterBuffer::Momentum, artifact::Role::Momentum, "momentum"},
+    {ParameterBuffer::ExpAvgCodes, artifact::Role::ExpAvgCodes,
+     "exp_avg_codes"},
+    {ParameterBuffer::ExpAvgScales, artifact::Role::ExpAvgScales,
+     "exp_avg_scales"},
+    {ParameterBuffer::ExpAvgSqCodes, artifact::Role::ExpAvgSqCodes,
+     "exp_avg_sq_codes"},
+    {ParameterBuffer::ExpAvgSqScales, artifact::Role::ExpAvgSqScales,
+     "exp_avg_sq_scales"}};
 
 } // namespace
 

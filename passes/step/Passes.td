@@ -58,7 +58,7 @@ def WriteStepPass : Pass<"write-step", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"optimizer", "optimizer", "std::string", "\"adamw\"", "adamw, lion or sgd">,
+    Option<"optimizer", "optimizer", "std::string", "\"adamw\"", "adamw, adamw8bit, lion or sgd">,
     Option<"master", "master", "std::string", "\"f32\"", "f32 or none">,
     Option<"gradDtype", "grad-dtype", "std::string", "\"\"", "f32, bf16 or f16; empty: the parameter's type">,
     Option<"microBatches", "micro-batches", "int64_t", "1", "micro-batches whose gradients are added before an update">,

@@ -54,8 +54,8 @@ private:
     return options.beta2.value_or(options.optimizer == "lion" ? 0.99 : 0.999);
   }
   double weightDecay() const {
-    return options.weightDecay.value_or(options.optimizer == "adamw" ? 0.01
-                                                                     : 0);
+    return options.weightDecay.value_or(
+        StringRef(options.optimizer).starts_with("adamw") ? 0.01 : 0);
   }
   void updateOne(OpBuilder &at, ParameterOp p, ValueRange shared,
                  Value coefficient);
@@ -92,9 +92,8 @@ LogicalResult StepWriter::check() {
            << "unknown state-dtype '" << options.stateDtype
            << "': expected f32 or bf16";
   if (options.decayOn != "all" && options.decayOn != "matrices")
-    return emitError(module.getLoc())
-           << "unknown decay-on '" << options.decayOn
-           << "': expected all or matrices";
+    return emitError(module.getLoc()) << "unknown decay-on '" << options.decayOn
+                                      << "': expected all or matrices";
   if (options.microBatches < 1 || options.microBatches > 4096)
     return emitError(module.getLoc())
            << "micro-batches must be from 1 to 4096, got "
@@ -107,9 +106,9 @@ LogicalResult StepWriter::check() {
   if (!(options.clip >= 0))
     return emitError(module.getLoc())
            << "clip must not be negative, got " << options.clip;
-  for (auto [name, beta] :
-       {std::pair("beta1", options.beta1), {"beta2", beta2()},
-        {"momentum", options.momentum}})
+  for (auto [name, beta] : {std::pair("beta1", options.beta1),
+                            {"beta2", beta2()},
+                            {"momentum", options.momentum}})
     if (!(beta >= 0 && beta < 1))
       return emitError(module.getLoc())
              << name << " must be at least 0 and below 1, got " << beta;
@@ -255,9 +254,19 @@ void StepWriter::updateOne(OpBuilder &at, ParameterOp p, ValueRange shared,
   auto unlessZero = [](FloatAttr a) {
     return a.getValueAsDouble() == 0 ? FloatAttr() : a;
   };
-  if (options.optimizer == "adamw")
-    AdamWOp::create(at, loc, symbol, shared[0], shared[1], coefficient, betas,
-                    b.getF64FloatAttr(options.eps), decay, master);
+  auto adam = [&](auto *op) {
+    std::remove_pointer_t<decltype(op)>::create(
+        at, loc, symbol, shared[0], shared[1], coefficient, betas,
+        b.getF64FloatAttr(options.eps), decay, master);
+  };
+  // As bitsandbytes, which leaves small tensors in f32.
+  const int64_t elements = elementCount(type);
+  const bool inBlocks = elements >= 4096 && elements % dynamicBlock == 0 &&
+                        type.getElementTypeBitWidth() <= 32;
+  if (options.optimizer == "adamw8bit" && inBlocks)
+    adam(static_cast<AdamW8bitOp *>(nullptr));
+  else if (StringRef(options.optimizer).starts_with("adamw"))
+    adam(static_cast<AdamWOp *>(nullptr));
   else if (options.optimizer == "lion")
     LionOp::create(at, loc, symbol, shared[0], coefficient, betas, decay,
                    master);
@@ -432,8 +441,8 @@ LogicalResult StepWriter::writeStep(func::FuncOp update) {
   auto grad = symbols.lookup<func::FuncOp>(gradName);
   int64_t n = options.microBatches;
   // Arguments: @grad's (with several micro-batches, tensors get a leading
-  // dimension), then the loss's scale, lr, and step unless @grad takes it already: dropout
-  // draws its numbers from the step.
+  // dimension), then the loss's scale, lr, and step unless @grad takes it
+  // already: dropout draws its numbers from the step.
   SmallVector<Type> arguments;
   SmallVector<StringRef> names;
   unsigned inputs = grad.getNumArguments();

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: What NumPy calls an element type. It has none for bf16 and f8E4M3FN.
 NUMPY = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "i1": np.bool_,
-         "i32": np.int32, "i64": np.int64}
+         "i32": np.int32, "i64": np.int64, "u8": np.uint8}
 #: A flag of Runtime.h: native code has all rights of the process.
 ALLOW_NATIVE = 1
 _U64 = (1 << 64) - 1

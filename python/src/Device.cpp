@@ -22,7 +22,7 @@ const ElementType elementTypes[] = {
     {"f64", 8, kDLFloat}, {"f32", 4, kDLFloat}, {"bf16", 2, kDLBfloat},
     {"f16", 2, kDLFloat}, {"f8E4M3FN", 1, 10},  {"i1", 1, kDLBool},
     {"i32", 4, kDLInt},   {"i64", 8, kDLInt},   {"nf4", 0, 0},
-    {"nf4_nested", 0, 0},
+    {"nf4_nested", 0, 0}, {"u8", 1, kDLUInt},
 };
 
 const char *const notAnArray =

@@ -51,8 +51,16 @@ public:
       auto info = device->asked<actrt_entity_info>([&](auto *out) {
         return actrt_step_describe(handle, kind, f, i, out);
       });
-      static const char *const roles[] = {"",        "gradient",   "master",
-                                          "exp_avg", "exp_avg_sq", "momentum"};
+      static const char *const roles[] = {"",
+                                          "gradient",
+                                          "master",
+                                          "exp_avg",
+                                          "exp_avg_sq",
+                                          "momentum",
+                                          "exp_avg_codes",
+                                          "exp_avg_scales",
+                                          "exp_avg_sq_codes",
+                                          "exp_avg_sq_scales"};
       Entity e;
       e.name = info.name;
       if (kind != ACTRT_FUNCTION)
@@ -185,7 +193,9 @@ private:
         auto info = device->asked<actrt_entity_info>([&](auto *out) {
           return actrt_step_describe(handle, kind, nullptr, i, out);
         });
-        if (info.name == name && info.type.dtype >= ACTRT_DTYPE_NF4 &&
+        if (info.name == name &&
+            (info.type.dtype == ACTRT_DTYPE_NF4 ||
+             info.type.dtype == ACTRT_DTYPE_NF4_NESTED) &&
             info.bytes == array.nbytes())
           return info.type;
       }

@@ -13,6 +13,7 @@ using namespace act::artifact;
 // The C interface and artifacts number element types alike, so a cast converts
 // one into the other.
 static_assert(ACTRT_DTYPE_NF4_NESTED == static_cast<int>(DType::NF4Nested) &&
+              ACTRT_DTYPE_U8 == static_cast<int>(DType::U8) &&
               ACTRT_DTYPE_I1 == static_cast<int>(DType::I1));
 
 // Shared by loading from a file and from memory. Takes the unread result so
@@ -106,7 +107,7 @@ static Status checkType(const std::string &name, const TensorType &have,
   if (!given)
     return Error{"the type given for '" + name + "' is null", ""};
   if (given->rank > ACTRT_MAX_RANK || given->dtype < ACTRT_DTYPE_F64 ||
-      given->dtype > ACTRT_DTYPE_NF4_NESTED)
+      given->dtype > ACTRT_DTYPE_U8)
     return Error{"the type given for '" + name + "' is not a valid type", ""};
   TensorType t;
   t.dtype = static_cast<DType>(given->dtype);

@@ -360,10 +360,15 @@ Status Ports::set(const std::string &port, const std::vector<int64_t> &values) {
 // ---- Type names ------------------------------------------------------------
 
 static const std::pair<actrt_dtype, const char *> typeNames[] = {
-    {ACTRT_DTYPE_F64, "F64"},          {ACTRT_DTYPE_F32, "F32"},
-    {ACTRT_DTYPE_BF16, "BF16"},        {ACTRT_DTYPE_F16, "F16"},
-    {ACTRT_DTYPE_F8E4M3FN, "F8_E4M3"}, {ACTRT_DTYPE_I1, "BOOL"},
-    {ACTRT_DTYPE_I32, "I32"},          {ACTRT_DTYPE_I64, "I64"}};
+    {ACTRT_DTYPE_F64, "F64"},
+    {ACTRT_DTYPE_F32, "F32"},
+    {ACTRT_DTYPE_BF16, "BF16"},
+    {ACTRT_DTYPE_F16, "F16"},
+    {ACTRT_DTYPE_F8E4M3FN, "F8_E4M3"},
+    {ACTRT_DTYPE_I1, "BOOL"},
+    {ACTRT_DTYPE_I32, "I32"},
+    {ACTRT_DTYPE_I64, "I64"},
+    {ACTRT_DTYPE_U8, "U8"}};
 
 const char *run::safetensorsName(actrt_dtype dtype) {
   for (auto &[d, n] : typeNames)

@@ -174,7 +174,7 @@ static std::string fits(const Entity &p, const safetensors::Tensor &tensor) {
     return describe(p) + ", in the file " + shapeName(tensor.shape);
   auto t = fromSafetensors(tensor.dtype);
   bool number = t && *t != ACTRT_DTYPE_I1 && *t != ACTRT_DTYPE_I32 &&
-                *t != ACTRT_DTYPE_I64;
+                *t != ACTRT_DTYPE_I64 && *t != ACTRT_DTYPE_U8;
   return number ? "" : describe(p) + ", in the file " + tensor.dtype;
 }
 
@@ -311,8 +311,10 @@ Status run::saveWeights(Model &model, const std::string &path,
   std::vector<safetensors::Source> tensors;
   for (const Entity *p : saved) {
     // Safetensors has no 4-bit type.
-    actrt_dtype as =
-        p->type.dtype >= ACTRT_DTYPE_NF4 ? ACTRT_DTYPE_F32 : p->type.dtype;
+    actrt_dtype as = p->type.dtype == ACTRT_DTYPE_NF4 ||
+                             p->type.dtype == ACTRT_DTYPE_NF4_NESTED
+                         ? ACTRT_DTYPE_F32
+                         : p->type.dtype;
     tensors.push_back(
         {(adapters ? "base_model.model." : "") + p->name, safetensorsName(as),
          p->shape(), nullptr,

@@ -48,7 +48,8 @@ enum class DType : uint8_t {
   I32,
   I64,
   NF4,
-  NF4Nested // with 8-bit absmax values
+  NF4Nested, // with 8-bit absmax values
+  U8
 };
 
 /// Element type and static shape. Row-major and contiguous. i1 takes a byte per
@@ -78,8 +79,9 @@ struct Parameter {
 /// Per-parameter data that outlives a step. Starts at zero, except Master,
 /// which starts as the parameter's value.
 /// What a step may be trained by.
-inline const std::vector<std::string> optimizers{"adamw", "lion", "sgd"};
-/// "adamw, lion or sgd", for messages.
+inline const std::vector<std::string> optimizers{"adamw", "adamw8bit", "lion",
+                                                 "sgd"};
+/// "adamw, .. or sgd", for messages.
 inline std::string optimizerNames() {
   std::string names;
   for (size_t i = 0, n = optimizers.size(); i < n; ++i)
@@ -87,7 +89,18 @@ inline std::string optimizerNames() {
   return names;
 }
 
-enum class Role : uint8_t { Gradient, Master, ExpAvg, ExpAvgSq, Momentum };
+enum class Role : uint8_t {
+  Gradient,
+  Master,
+  ExpAvg,
+  ExpAvgSq,
+  Momentum,
+  // Moments of 8 bits, in blocks with a scale each.
+  ExpAvgCodes,
+  ExpAvgScales,
+  ExpAvgSqCodes,
+  ExpAvgSqScales
+};
 struct State {
   std::string name; // <parameter>.exp_avg, ...
   TensorType type;

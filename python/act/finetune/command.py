@@ -69,7 +69,9 @@ def _model_options(group: Any) -> None:
 
 
 def _optimizer_options(group: Any) -> None:
-    group.add_argument("--optimizer", choices=("adamw", "lion", "sgd"), default="adamw")
+    group.add_argument("--optimizer", choices=("adamw", "adamw8bit", "lion", "sgd"),
+                       default="adamw", help="adamw8bit keeps moments in 8 bits, in blocks of 256 "
+                       "with a scale each (adamw)")
     group.add_argument("--beta1", type=float, default=0.9)
     group.add_argument("--beta2", type=float, help="(adamw: 0.999, lion: 0.99)")
     group.add_argument("--eps", type=float, default=1e-8, help="adamw's (1e-8)")

@@ -152,8 +152,7 @@ class StepTensors(Mapping[str, "torch.Tensor"]):
     def __getitem__(self, name: str) -> torch.Tensor:
         import torch
         entity = self._entities[name]
-        types = {"bf16": torch.bfloat16, "f16": torch.float16, "i8": torch.int8,
-                 "i32": torch.int32}
+        types = {"bf16": torch.bfloat16, "f16": torch.float16, "u8": torch.uint8}
         return self._step.get(entity.name, torch.empty(
             list(entity.shape), dtype=types.get(entity.dtype, torch.float32)))
 

@@ -172,7 +172,7 @@ func.func @f() {
   act.group "g" () {
     act.yield
   } launches {
-    // expected-error@+1 {{'velocity' is no buffer of a parameter: parameter, gradient, master, exp_avg, exp_avg_sq or momentum}}
+    // expected-error@+1 {{'velocity' is no buffer of a parameter: parameter, gradient, master, exp_avg, exp_avg_sq, momentum, or a moment's codes or scales}}
     act.launch @kernels::@k (effect 0 velocity)
   }
   return

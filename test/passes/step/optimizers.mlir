@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: act-opt %S/../Inputs/three-layers.mlir --optimizer=lion --weight-decay=0.1 --decay-on=matrices | FileCheck %s --check-prefix=LION
 // RUN: act-opt %S/../Inputs/three-layers.mlir --optimizer=sgd --momentum=0.9 --state-dtype=bf16 | FileCheck %s --check-prefix=SGD
+// RUN: act-import %S/../import/Inputs/llama-tied.json --seq 8 -o %t.mlir
+// RUN: act-opt %t.mlir --optimizer=adamw8bit | FileCheck %s --check-prefix=EIGHT
 // RUN: act-opt %S/../Inputs/three-layers.mlir --grad-norm --loss-scale --clip=1 | FileCheck %s --check-prefix=SCALE
 // RUN: act-opt %S/../Inputs/three-layers.mlir --loss-scale --micro-batches=2 | FileCheck %s --check-prefix=MICRO
 // RUN: act-opt %S/../Inputs/three-layers.mlir --optimizer=sgd --momentum=0.9 --state-dtype=bf16 --memory-report=format=json -o /dev/null | FileCheck %s --check-prefix=BYTES
@@ -38,3 +40,7 @@
 // Three layers of a norm of 4 and a matrix of 4x4.
 // BYTES: "optimizer_bytes": 120,
 // LION-BYTES: "optimizer_bytes": 240,
+
+// Tensors of 4096 elements and more, if blocks of 256 divide them.
+// EIGHT: act.adamw @input_layernorm
+// EIGHT: act.adamw8bit @q_proj lr(%{{.+}}) step(%{{.+}}) betas [9.000000e-01, 9.990000e-01] eps 1.000000e-08 weight_decay 1.000000e-02

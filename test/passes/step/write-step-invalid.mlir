@@ -15,7 +15,7 @@
 // RUN: not act-opt %s --decay-on=norms 2>&1 | FileCheck %s --check-prefix=ON
 // RUN: not act-opt %s --state-dtype=f16 2>&1 | FileCheck %s --check-prefix=STATE
 // RUN: not act-opt %s --write-step --write-step 2>&1 | FileCheck %s --check-prefix=TWICE
-// OPTIMIZER: error: unknown optimizer 'ftrl': expected adamw, lion or sgd
+// OPTIMIZER: error: unknown optimizer 'ftrl': expected adamw, adamw8bit, lion or sgd
 // MASTER: error: unknown master type 'bf16': expected f32 or none
 // DTYPE: error: unknown grad-dtype 'f8': expected f32, bf16 or f16
 // NARROW: error: grad-dtype 'bf16' does not hold gradients of 'f32' parameters: expected 'f32' or a wider type

@@ -24,6 +24,7 @@ import numpy as np  # noqa: E402
 import peft  # noqa: E402
 import pyarrow  # noqa: E402
 import pyarrow.parquet  # noqa: E402
+import bitsandbytes.functional as F  # noqa: E402
 import torch  # noqa: E402
 import transformers as T  # noqa: E402
 
@@ -512,19 +513,61 @@ def optimizers():
                 check("bf16 moments take half", sum(s.bytes for s in step.states if s.role != "gradient") ==
                       step.statistics()["optimizer_bytes"] and all(
                           s.dtype == "bf16" for s in step.states if s.role not in ("gradient", "master")))
-    before, norms, step = ours(Optimizer(**common), "f16", (1024, 2.0 ** 24))
-    once, _, other = ours(Optimizer(**common), "f16", (1024, 1024))
-    check(f"a step that overflows has the norm {norms[1]}", not np.isfinite(norms[1]) and norms[0] > 0)
-    first = {}
-    for count in (1, 2):
-        step.run("step", inputs={"tokens": tokens[0].astype(np.int32), "labels": labels[0].astype(np.int32),
-                                 "loss_scale": np.array(2.0 ** 30, np.float32)},
-                 scalars={"lr": 1e-3, "step": 3})
-        now = {e.name: step.get(e.name) for e in [*step.parameters, *step.states] if e.role != "gradient"}
-        check("and changes neither weights nor states", not first or all(
-            np.array_equal(first[n], now[n]) for n in now))
-        first = now
-    check("a step that does not changes them", any(not np.array_equal(before[n], once[n]) for n in before))
+    for kind in ("adamw", "adamw8bit"):
+        before, norms, step = ours(Optimizer(kind, **common), "f16", (1024, 2.0 ** 24))
+        once, _, other = ours(Optimizer(kind, **common), "f16", (1024, 1024))
+        check(f"{kind}: a step that overflows has the norm {norms[1]}", not np.isfinite(norms[1]) and norms[0] > 0)
+        first = {}
+        for count in (1, 2):
+            step.run("step", inputs={"tokens": tokens[0].astype(np.int32), "labels": labels[0].astype(np.int32),
+                                     "loss_scale": np.array(2.0 ** 30, np.float32)},
+                     scalars={"lr": 1e-3, "step": 3})
+            now = {e.name: step.get(e.name) for e in [*step.parameters, *step.states] if e.role != "gradient"}
+            check("and changes neither weights nor states", not first or all(
+                np.array_equal(first[n], now[n]) for n in now))
+            first = now
+        check("a step that does not changes them", any(not np.array_equal(before[n], once[n]) for n in before))
+
+
+def moments_of_8_bits():
+    """Codes and scales are bitsandbytes', on both devices; what overflows changes nothing."""
+    maps = {signed: F.create_dynamic_map(signed=signed) for signed in (True, False)}
+    config = {"model_type": "llama", "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 1,
+              "num_attention_heads": 2, "vocab_size": 64}
+    name, f = "model.layers.0.mlp.up_proj.weight", np.float32
+    optimizer = Optimizer("adamw8bit", weight_decay=0.1, clip=0)
+    module = Shape(seq=16, pack=False).step_module(config, optimizer)
+    sizes = {o: Shape(seq=16, pack=False).step_module(config, Optimizer(o)).report()["optimizer_bytes"]
+             for o in ("adamw", "adamw8bit")}
+    check(f"optimizer bytes {sizes}", sizes["adamw8bit"] < sizes["adamw"] * 0.27)
+    rng = np.random.default_rng(0)
+    for device, target in (("host", {}), ("sim:sm_80", {"target": "sm_80"})):
+        step = act.Device(device).load(module.emit(**target))
+        step.initialise(seed=1)
+        wrong = off = 0
+        for number in (1, 2, 3):
+            def state(what):
+                return step.get(f"{name}.{what}")
+            old = {s: (maps[s].numpy()[state(k + "_codes")], state(k + "_scales")[:, None])
+                   for s, k in ((True, "exp_avg"), (False, "exp_avg_sq"))}
+            weight = step.get(name).reshape(-1, 256).astype(np.float64)
+            x = rng.integers(0, 64, (1, 16)).astype(np.int32)
+            step.run("step", inputs={"tokens": x, "labels": x}, scalars={"lr": 1e-2, "step": number})
+            g = state("grad").reshape(-1, 256)
+            m = f(0.9) * (old[True][0] * old[True][1]) + f(1 - 0.9) * g
+            v = f(0.999) * (old[False][0] * old[False][1]) + f(1 - 0.999) * (g * g)
+            for value, kind, signed in ((m, "exp_avg", True), (v, "exp_avg_sq", False)):
+                # Its form for f64 is exact; the one for f32 on a CPU is not, near 0.
+                codes, scales = torch.ops.bitsandbytes.quantize_blockwise.default(
+                    torch.from_numpy(value.reshape(-1)).double(), maps[signed], 256)
+                wrong += int((codes.numpy().reshape(value.shape) != state(kind + "_codes")).sum())
+                off = max(off, float(np.abs(scales.numpy() - state(kind + "_scales")).max()))
+            wanted = weight * (1 - 1e-3) - 1e-2 / (1 - 0.9 ** number) * m / (
+                np.sqrt(v / (1 - 0.999 ** number)) + 1e-8)
+            off = max(off, float(np.abs(wanted - step.get(name).reshape(-1, 256)).max()))
+        check(f"{device}: {wrong} codes differ from bitsandbytes', numbers by {off:.0e}", wrong == 0 and off < 1e-7)
+    before = {e.name: step.get(e.name) for e in step.states if e.role != "gradient"}
+    check("small tensors keep f32", any(n.endswith("norm.weight.exp_avg") for n in before))
 
 
 def scaled_run():
@@ -776,7 +819,7 @@ def fits():
                   abs(seconds * 1e3 / ms - 1) < 0.25)
 
 
-PARTS = [schedules, data, broken, answers, folders, whole_modules, fits, optimizers, scaled_run, resumed, killed, interrupt, job]
+PARTS = [schedules, data, broken, answers, folders, whole_modules, fits, optimizers, moments_of_8_bits, scaled_run, resumed, killed, interrupt, job]
 if __name__ == "__main__":
     for part in PARTS:
         if not sys.argv[2:] or part.__name__ in sys.argv[2:]:
