@@ -48,8 +48,8 @@ def Act_GradNormOp : Act_Op<"grad_norm", [Pure, SameTypes<["SquareSum", "Result"
 
     Example:
     ```mlir
-    %n = act.grad_norm %s : tensor<f32>
-    %n = act.grad_norm %s scale(%k : tensor<f32>) : tensor<f32>
+    %a = act.grad_norm %s : tensor<f32>
+    %b = act.grad_norm %s scale(%k : tensor<f32>) : tensor<f32>
     ```
   }];
   let arguments = (ins RankedTensorOf<[F32]>:$square_sum, Optional<RankedTensorOf<[F32]>>:$scale);
@@ -73,8 +73,8 @@ def Act_ClipOp : Act_Op<"clip", [Pure, SameTypes<["SquareSum", "Result"]>, Coste
 
     Example:
     ```mlir
-    %c = act.clip %s max_norm 1.000000e+00 : tensor<f32>
-    %c = act.clip %s scale(%k : tensor<f32>) : tensor<f32>
+    %a = act.clip %s max_norm 1.000000e+00 : tensor<f32>
+    %b = act.clip %s scale(%k : tensor<f32>) : tensor<f32>
     ```
   }];
   let arguments = (ins RankedTensorOf<[F32]>:$square_sum, Optional<RankedTensorOf<[F32]>>:$scale,

@@ -77,8 +77,8 @@ inline bool isOptimizerState(ParameterBuffer buffer) {
 
 /// The type of one of a parameter's buffers (of one layer): the gradient's is
 /// the parameter's or gradientTypeAttr's, the master copy's is the type that
-/// ops compute in, a moment's is that or stateTypeAttr's. One of 8 bits has codes
-/// [n / 256, 256] and scales [n / 256].
+/// ops compute in, a moment's is that or stateTypeAttr's. One of 8 bits has
+/// codes [n / 256, 256] and scales [n / 256].
 RankedTensorType bufferType(ParameterOp parameter, ParameterBuffer buffer);
 
 /// Elements of a static shape; 0 when a dimension is dynamic.

@@ -18,8 +18,12 @@ func.func @clipped_with_master(%lr: f32, %c: tensor<f32>) {
 }
 
 // CHECK-LABEL: @momentum
+// CHECK: act.sgd @w lr(%{{.+}})
+// CHECK: act.sgd @w lr(%{{.+}}) momentum 9.000000e-01 weight_decay 1.000000e-02{{$}}
 // CHECK: act.sgd @w lr(%{{.+}}) momentum 9.000000e-01 weight_decay 1.000000e-02 master
 func.func @momentum(%lr: f32) {
+  act.sgd @w lr(%lr)
+  act.sgd @w lr(%lr) momentum 9.000000e-01 weight_decay 1.000000e-02
   act.sgd @w lr(%lr) momentum 0.9 weight_decay 0.01 master
   return
 }

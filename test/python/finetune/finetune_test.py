@@ -819,7 +819,17 @@ def fits():
                   abs(seconds * 1e3 / ms - 1) < 0.25)
 
 
-PARTS = [schedules, data, broken, answers, folders, whole_modules, fits, optimizers, moments_of_8_bits, scaled_run, resumed, killed, interrupt, job]
+def documents():
+    """What the pages say is printed."""
+    env = {**os.environ, "PYTHONPATH": str(build / "python/site"), "PATH": os.pathsep.join(
+        [str(build / "python/site/bin"), os.path.dirname(sys.executable), os.environ["PATH"]])}
+    for page in ("docs/finetune.md", "examples/12-fine-tune/README.md"):
+        run = subprocess.run([sys.executable, str(ROOT / "test/doc-commands.py"), str(ROOT / page)], env=env,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        check(f"{page}", run.returncode == 0 or print(run.stdout))
+
+
+PARTS = [schedules, data, broken, answers, folders, whole_modules, fits, optimizers, moments_of_8_bits, scaled_run, resumed, killed, interrupt, job, documents]
 if __name__ == "__main__":
     for part in PARTS:
         if not sys.argv[2:] or part.__name__ in sys.argv[2:]:
