@@ -91,14 +91,12 @@ TEST(TwoParts, BoundTensorsAreTheCallers) {
   ASSERT_EQ(t.bind(ACTRT_PARAMETER, "w", t.w), ACTRT_SUCCESS);
   std::vector<double> wide(16, 0.25);
   actrt_type f64 = makeType(ACTRT_DTYPE_F64, {16});
-  ASSERT_EQ(
-      actrt_step_set(t.l.handle, ACTRT_PARAMETER, "w", wide.data(), &f64),
-      ACTRT_SUCCESS);
+  ASSERT_EQ(actrt_step_set(t.l.handle, ACTRT_PARAMETER, "w", wide.data(), &f64),
+            ACTRT_SUCCESS);
   EXPECT_EQ(t.w[15], 0.25f);
   t.w[15] = 2;
-  ASSERT_EQ(
-      actrt_step_get(t.l.handle, ACTRT_PARAMETER, "w", wide.data(), &f64),
-      ACTRT_SUCCESS);
+  ASSERT_EQ(actrt_step_get(t.l.handle, ACTRT_PARAMETER, "w", wide.data(), &f64),
+            ACTRT_SUCCESS);
   EXPECT_EQ(wide[15], 2);
   actrt_step_statistics s{};
   s.struct_size = sizeof s;

@@ -218,6 +218,8 @@ def _shape(given: argparse.Namespace, folder: Any) -> Any:
     from .training import Shape
     lora: Union[Lora, None] = None
     if folder.adapter:
+        if given.method == "full":
+            raise InputError("%s is an adapter; merge it to train all weights" % folder.path)
         lora = folder.adapter
     elif given.method != "full":
         lora = Lora(given.rank, 2.0 * given.rank if given.alpha is None else given.alpha,

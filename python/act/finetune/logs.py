@@ -96,8 +96,10 @@ class Log:
         self._write(record)
         if self._board:
             for name, value in record.items():
+                group, _, bare = name.partition("_") if name.startswith("eval_") else (
+                    "train", "", name)
                 if name != "step" and value is not None:
-                    self._board.add_scalar("train/" + name, value, record["step"])
+                    self._board.add_scalar(group + "/" + bare, value, record["step"])
         self._tokens += tokens
         if not self._line:
             return

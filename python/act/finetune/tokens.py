@@ -58,10 +58,16 @@ class Tokenised:
     def learned_in(self, most: int) -> np.ndarray:
         """For each sample, how many of its first `most` tokens are learned, but for the
         first one, which nothing predicts."""
-        sums = np.concatenate([[0], np.cumsum(self._learned, dtype=np.int64)])
+        out = np.zeros(len(self), np.int64)
         starts = self._ends - self.lengths
-        return sums[np.minimum(self._ends, starts + most)] - sums[np.minimum(
-            self._ends, starts + 1)]
+        for first in range(0, len(self), _CHUNK):  # of samples, or all tokens would be counted
+            part = slice(first, first + _CHUNK)
+            begin, ends = int(starts[first]), self._ends[part]
+            sums = np.concatenate([[0], np.cumsum(
+                self._learned[begin:int(ends[-1])], dtype=np.int64)])
+            out[part] = (sums[np.minimum(ends, starts[part] + most) - begin]
+                         - sums[np.minimum(ends, starts[part] + 1) - begin])
+        return out
 
 
 class Tokeniser:

@@ -316,19 +316,21 @@ class Trainer:
 
 
 class _interrupts:
-    """Within it, a first interrupt sets the event, and a second one ends the process."""
+    """Within it, a first SIGINT or SIGTERM sets the event, and a second one ends the
+    process."""
 
     def __enter__(self) -> threading.Event:
         self._event = threading.Event()
-        self._old = None
+        self._old: dict[int, Any] = {}
         if threading.current_thread() is threading.main_thread():
-            self._old = signal.signal(signal.SIGINT, self._first)
+            self._old = {number: signal.signal(number, self._first)
+                         for number in (signal.SIGINT, signal.SIGTERM)}
         return self._event
 
     def _first(self, number: int, frame: Any) -> None:
         self._event.set()
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.signal(number, signal.SIG_DFL)
 
     def __exit__(self, *unused: Any) -> None:
-        if self._old is not None:
-            signal.signal(signal.SIGINT, self._old)
+        for number, handler in self._old.items():
+            signal.signal(number, handler)

@@ -194,6 +194,9 @@ def data():
     check("epochs differ in order alone, and a step's batch is a function of the seed",
           not np.array_equal(*orders) and np.array_equal(*(np.sort(o.sum(1)) for o in orders))
           and np.array_equal(again.tokens, batches[batches.steps_per_epoch + 2].tokens))
+    counted = [int(first.sample(i)[1][1:96].sum()) for i in range(len(first))]
+    check("learned tokens of long and short rows", first.learned_in(96).tolist() == counted
+          and one.learned_in(50).tolist() == [int(one.sample(i)[1][1:50].sum()) for i in range(len(one))])
     refuses("rows that are too short", "no sample has a token to learn", lambda: Rows(first, 4))
 
 
@@ -425,6 +428,16 @@ def resumed():
         "lora-once", resume=True, lora=Lora(8)))
     records_ = [json.loads(line) for line in (WORK / "lora-once/log.jsonl").read_text().splitlines()]
     steps = [r for r in records_ if "loss" in r]
+    from tensorboardX.proto import event_pb2
+    tags = set()
+    for events in (WORK / "lora-once/tensorboard").iterdir():
+        raw, at = events.read_bytes(), 0
+        while at < len(raw):  # records: length, its checksum, bytes, theirs
+            size = int.from_bytes(raw[at:at + 8], "little")
+            event = event_pb2.Event.FromString(raw[at + 12:at + 12 + size])
+            tags |= {(v.tag, event.step) for v in event.summary.value}
+            at += size + 16
+    check("TensorBoard's files have them too", {("train/loss", 8), ("train/lr", 1), ("eval/loss", 4)} <= tags)
     check("a log line for each step, with memory and rates", [r["step"] for r in steps] == list(
         range(1, 9)) and records_[0]["planned_bytes"] > 0 and all(
         {"lr", "tokens_per_second", "epoch"} <= set(r) for r in steps) and "eval_loss" in steps[3])
