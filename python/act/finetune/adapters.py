@@ -15,6 +15,8 @@ PREFIX = "base_model.model."
 #: Settings of peft that change what is computed, with the values that act computes.
 _PLAIN: dict[str, tuple[Any, ...]] = {
     "bias": ("none",), "lora_dropout": (0, 0.0),
+    # Others change the base's weights when they begin.
+    "init_lora_weights": (True, False, None, "gaussian", "orthogonal"),
     "layers_to_transform": (None,), "layers_pattern": (None,), "rank_pattern": (None, {}),
     "alpha_pattern": (None, {}), "use_dora": (False, None), "lora_bias": (False, None),
     "exclude_modules": (None, []), "megatron_config": (None,), "use_qalora": (False, None),
@@ -76,7 +78,7 @@ class Lora:
             return cls(rank=int(settings["r"]), alpha=float(settings["lora_alpha"]),
                        targets=tuple(sorted(targets)), rslora=bool(settings.get("use_rslora")),
                        modules_to_save=tuple(sorted(saved)))
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InputError("%s: r and lora_alpha must be numbers: %s" % (
                 path, error)) from None
 

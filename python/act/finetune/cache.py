@@ -48,6 +48,10 @@ class Cache:
             blocks.append(self._free.pop(0))
 
     def release(self, blocks: list[int]) -> None:
+        """Gives them back as zeros: what is not visible is multiplied by 0, and a number
+        that is not finite would stay."""
+        for pool in self._pools.values():
+            pool[:, blocks] = 0
         self._free += blocks
         blocks.clear()
 

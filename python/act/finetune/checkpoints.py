@@ -52,7 +52,7 @@ class Checkpoint:
             self.eval_loss: Union[float, None] = found["eval_loss"]
             self.best = float(found["best"])
             self.settings: dict[str, Any] = found["settings"]
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InputError("%s: not of a training run: %r" % (
                 path / _TRAINING, error)) from None
 
@@ -95,8 +95,11 @@ def best(output: Path) -> Union[Checkpoint, None]:
 
 
 def prune(output: Path, keep: int) -> None:
-    """Keeps the newest, and of the others the best or else the newest, `keep` in all."""
+    """Keeps the newest, and of the others the best or else the newest, `keep` in all; but
+    always the best, which the run ends with."""
     *others, newest = all_of(output)
+    if any(c.eval_loss is not None for c in others):
+        keep = max(keep, 2)
     others.sort(key=lambda c: (c.eval_loss is None, c.eval_loss or 0, -c.step))
     for c in others[max(0, keep - 1):]:
         shutil.rmtree(c.path)
@@ -127,7 +130,7 @@ def save(trainer: Trainer, eval_loss: Union[float, None]) -> None:
         if not tensor.isfinite().all():
             raise InputError("parameter %s is not finite after step %d; nothing was saved" % (
                 name, trainer.position))
-    with written(trainer.output / ("checkpoint-%d" % trainer.position)) as path:
+    with written(trainer.output / ("checkpoint-%d" % trainer.position), replace=True) as path:
         if trainer.shape.lora:
             write_adapter(step, trainer.shape.lora, folder, path)
         else:
@@ -154,7 +157,7 @@ def write_adapter(step: Step, lora: Any, folder: ModelFolder, path: Path) -> Non
 def publish(chosen: Checkpoint, output: Path, adapter: bool) -> Path:
     """The chosen checkpoint without what only a run needs."""
     target = output / ("adapter" if adapter else "model")
-    with written(target) as path:
+    with written(target, replace=True) as path:
         for file in chosen.path.iterdir():
             if file.name == _TRAINING or file.name.startswith(_STATE + "."):
                 continue

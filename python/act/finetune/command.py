@@ -227,8 +227,8 @@ def _shape(given: argparse.Namespace, folder: Any) -> Any:
     quantize = None
     if given.method == "qlora":
         quantize = "nf4-nested" if given.nested else "nf4"
-    seq = given.seq or min(2048, int(folder.config.get(
-        "max_position_embeddings", folder.config.get("n_positions", 2048))))
+    most = folder.config.get("max_position_embeddings", folder.config.get("n_positions", 2048))
+    seq = given.seq or (min(2048, most) if isinstance(most, int) else 2048)
     return Shape(given.batch, seq, given.accumulate, lora, quantize, given.dtype, given.pack,
                  given.remat, given.fuse_attention, _words(given.freeze))
 
@@ -318,7 +318,7 @@ def _fit(given: argparse.Namespace) -> int:
     methods = [given.method] if given.method else ["full", "lora", "qlora"]
     batch, given.batch = given.batch, 1
     shapes = {}
-    for given.method in (["lora"] if folder.adapter else methods):
+    for given.method in ([given.method or "lora"] if folder.adapter else methods):
         shapes[given.method] = _shape(given, folder)
     sys.stdout.write(text(fit(folder, given.device_memory, shapes, optimizer=_optimizer(given),
                               card=given.card, batch=batch, budgets=given.budgets)))
@@ -356,8 +356,10 @@ def main(words: Union[Sequence[str], None] = None) -> int:
         print("act: error: %s" % error, file=sys.stderr)
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:
-        return 1
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            return 1
+        print("act: error: %s" % error, file=sys.stderr)
     except ImportError as error:
         print("act: error: %s; pip install 'act[finetune]' has what this needs" % error,
               file=sys.stderr)

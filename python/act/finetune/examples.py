@@ -62,11 +62,12 @@ def _parquet(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     try:
         file = pyarrow.parquet.ParquetFile(path)
         row = 0
-        for batch in file.iter_batches(batch_size=256):
+        known = [n for n in (*COLUMNS, "completion", "tools") if n in file.schema_arrow.names]
+        for batch in file.iter_batches(batch_size=256, columns=known or None):
             for record in batch.to_pylist():
                 yield "%s: row %d" % (path, row), record
                 row += 1
-    except (OSError, pyarrow.ArrowException) as error:
+    except (OSError, ValueError, ArithmeticError, pyarrow.ArrowException) as error:
         raise InputError("%s: %s" % (path, error)) from None
 
 
@@ -147,8 +148,12 @@ class Renderer:
         text = self._template(messages, tools, place)
         learned = []
         for i in answers:
-            start = self._template(messages[:i], tools, place, add_generation_prompt=True) \
-                if i else ""
+            try:
+                start = self._template(messages[:i], tools, place, add_generation_prompt=True)
+            except InputError:
+                if i:
+                    raise
+                continue  # a template may refuse to begin with an answer
             end = text if i + 1 == len(messages) else self._template(
                 messages[:i + 1], tools, place)
             # A template may write earlier turns in another way than the last one. What it

@@ -9,7 +9,7 @@ import shlex
 from dataclasses import dataclass
 from typing import Any, Sequence, Union
 
-from .folder import ModelFolder
+from .folder import GrownFolder, ModelFolder
 from .training import Optimizer, Shape
 
 #: Fixed policies, from the least recomputation to the most.
@@ -46,6 +46,7 @@ class Fit:
     card: str
     rows: list[Row]
     least: dict[str, int]
+    optimizer: Optimizer = Optimizer()
 
     def best(self, method: str) -> Union[Row, None]:
         """The fastest that fits, in tokens per second."""
@@ -66,6 +67,15 @@ class Fit:
             if s.lora.modules_to_save:
                 words += ["--modules-to-save", ",".join(s.lora.modules_to_save)]
         words += ["--freeze", ",".join(s.freeze)] if s.freeze else []
+        if self.folder.adapter:
+            words += ["--base", str(self.folder.base.path)]
+        if isinstance(self.folder, GrownFolder):
+            words += ["--add-tokens", *self.folder.added]
+        for setting in dataclasses.fields(Optimizer):
+            value = getattr(self.optimizer, setting.name)
+            if value != setting.default:
+                option = "optimizer" if setting.name == "name" else setting.name.replace("_", "-")
+                words += ["--" + option] + ([] if value is True else [str(value)])
         words += ["--nested"] * (s.quantize == "nf4-nested")
         words += ["--dtype", s.dtype] if s.dtype else []
         words += ["--accumulate", str(s.micro_batches)] if s.micro_batches > 1 else []
@@ -98,12 +108,12 @@ def fit(folder: ModelFolder, memory: str, methods: dict[str, Shape], *,
             if remat == "budget":
                 remat = "budget=fit:%d" % size
             most, longest = _largest(policy["largest"], shape)
-            tried = dataclasses.replace(one, batch=batch or most, remat=remat)
+            tried = dataclasses.replace(one, remat=remat)
             if batch is None and shape.pack:
-                tried = _more(folder, optimizer, tried, size)
-            if tried.batch:
-                rows.append(_row(folder, optimizer, method, tried, policy["policy"], longest,
-                                 size, card))
+                most = _more(folder, optimizer, tried, most, size)
+            if batch or most:
+                rows.append(_row(folder, optimizer, method, dataclasses.replace(
+                    tried, batch=batch or most), policy["policy"], longest, size, card))
         if batch is not None:
             rows.append(_row(folder, optimizer, method, dataclasses.replace(
                 one, batch=batch, remat="none", fuse_attention=False), "unfused", None, size,
@@ -112,7 +122,7 @@ def fit(folder: ModelFolder, memory: str, methods: dict[str, Shape], *,
             least[method] = min(int(_report(folder, optimizer, one, p, card)["total_peak_bytes"])
                                 for p in POLICIES)
     assert card is not None
-    return Fit(folder, size, card, rows, least)
+    return Fit(folder, size, card, rows, least, optimizer)
 
 
 def _largest(found: dict[str, Any], shape: Shape) -> tuple[int, int]:
@@ -123,14 +133,13 @@ def _largest(found: dict[str, Any], shape: Shape) -> tuple[int, int]:
     return int(found["b"]["size"]), int(found["s"]["size"])
 
 
-def _more(folder: ModelFolder, optimizer: Optimizer, shape: Shape, size: int) -> Shape:
-    """As many rows as fit: a dimension of tokens is asked in steps of 128."""
+def _more(folder: ModelFolder, optimizer: Optimizer, shape: Shape, batch: int, size: int) -> int:
+    """As many rows as fit, from `batch` on: tokens are asked for in steps of 128."""
     while True:
-        more = dataclasses.replace(shape, batch=shape.batch + 1)
-        report = more.step_module(folder.config, optimizer).report()
-        if report["total_peak_bytes"] > size:
-            return shape
-        shape = more
+        more = dataclasses.replace(shape, batch=batch + 1)
+        if more.step_module(folder.config, optimizer).report()["total_peak_bytes"] > size:
+            return batch
+        batch += 1
 
 
 def _report(folder: ModelFolder, optimizer: Optimizer, shape: Shape, remat: str,

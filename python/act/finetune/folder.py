@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import re
 import shutil
 import uuid
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, Sequence, Union
 
 from ..errors import InputError
 from .adapters import Lora
@@ -40,6 +42,14 @@ def read_json(path: Path) -> dict[str, Any]:
     return found
 
 
+def _is(path: Path, kind: Callable[[Path], bool]) -> bool:
+    """Whether it is one; a name that is too long is of nothing."""
+    try:
+        return kind(path)
+    except (OSError, ValueError):
+        return False
+
+
 class Tensors:
     """The tensors of safetensors files by name. They are read when they are asked for."""
 
@@ -62,8 +72,9 @@ class Tensors:
         names = sorted(set(where.values())) if where is not None else [alone.name]
         self._files = {}
         for name in names:
-            if not (folder / name).is_file():
-                raise InputError("%s names the shard %s, which is not there" % (index, name))
+            if not _is(folder / name, Path.is_file):
+                raise InputError("%s names the shard %s, which is not there" % (
+                    index, name[:100]))
             try:
                 self._files[name] = safe_open(folder / name, framework="pt")
             except (SafetensorError, OSError) as error:
@@ -84,6 +95,18 @@ class Tensors:
 
     def __getitem__(self, name: str) -> torch.Tensor:
         return self._files[self._where[name]].get_tensor(name)
+
+    def identity(self) -> str:
+        """Tells weights apart, by their names, sizes and a sample of their bytes."""
+        hashed = hashlib.sha256()
+        for name in sorted(self._files):
+            size = (self.folder / name).stat().st_size
+            hashed.update(("%s %d " % (name, size)).encode())
+            with open(self.folder / name, "rb") as file:
+                for k in range(64):
+                    file.seek(size * k // 64)
+                    hashed.update(file.read(4096))
+        return hashed.hexdigest()[:16]
 
     def shape(self, name: str) -> list[int]:
         return list(self._files[self._where[name]].get_slice(name).get_shape())
@@ -119,10 +142,11 @@ class ModelFolder:
         if (self.path / "adapter_config.json").is_file():
             settings = read_json(self.path / "adapter_config.json")
             self.adapter = Lora.from_peft(settings, self.path / "adapter_config.json")
-            self.base = ModelFolder(self._base_path(settings, base))
-            if self.base.adapter:
+            there = self._base_path(settings, base)
+            if (there / "adapter_config.json").is_file():
                 raise InputError("%s: its base %s is an adapter too; merge that one first" % (
-                    self.path, self.base.path))
+                    self.path, there))
+            self.base = ModelFolder(there)
         elif base is not None:
             raise InputError("%s is no adapter, and so has no base" % self.path)
         elif not (self.path / "config.json").is_file():
@@ -139,10 +163,10 @@ class ModelFolder:
             raise InputError("%s: adapter_config.json names no base; give it with --base"
                              % self.path)
         for there in (Path(named), self.path / named):
-            if there.is_dir():
+            if _is(there, Path.is_dir):
                 return there
         raise InputError("%s: its base %r is not a folder here; give it with --base" % (
-            self.path, named))
+            self.path, named[:200]))
 
     @property
     def tied(self) -> bool:
@@ -171,18 +195,27 @@ class ModelFolder:
     def adapter_tensors(self) -> Union[Tensors, None]:
         return Tensors(self.path, "adapter_model") if self.adapter else None
 
-    def tokenizer(self) -> Any:
-        """The folder's tokenizer: the adapter's, if it has one of its own."""
-        import transformers
+    def _tokenizer_folder(self) -> Path:
+        """The adapter's, if it has a tokenizer of its own. All files are of one place."""
         for folder in (self.path, self.base.path):
-            if any((folder / name).is_file() for name in _TOKENIZER[:1] + _TOKENIZER[4:8]):
-                try:
-                    return transformers.AutoTokenizer.from_pretrained(str(folder))
-                except Exception as error:  # of any kind: it reads many files
-                    raise InputError("%s: the tokenizer cannot be read: %s" % (
-                        folder, error)) from error
+            if any((folder / name).is_file() for name in _TOKENIZER if "chat" not in name):
+                return folder
         raise InputError("%s has no tokenizer.json" % self.base.path)
 
+    def tokenizer(self) -> Any:
+        """The folder's tokenizer."""
+        import transformers
+        folder = self._tokenizer_folder()
+        try:
+            return transformers.AutoTokenizer.from_pretrained(str(folder))
+        except Exception as error:  # of any kind: it reads many files
+            raise InputError("%s: the tokenizer cannot be read: %s" % (
+                folder, error)) from error
+
+    def identity(self) -> str:
+        """Tells what a run begins with apart from other weights."""
+        adapter = self.adapter_tensors()
+        return self.tensors().identity() + (adapter.identity() if adapter else "")
 
     def write_config(self, folder: Path) -> None:
         """config.json and generation_config.json of the base."""
@@ -193,33 +226,35 @@ class ModelFolder:
 
     def write_tokenizer(self, folder: Path) -> None:
         """Its files as they are, so that nothing is lost in between."""
+        place = self._tokenizer_folder()
         for name in _TOKENIZER:
-            for place in (self.path, self.base.path):
-                if (place / name).is_file():
-                    shutil.copyfile(place / name, folder / name)
-                    break
+            if (place / name).is_file():
+                shutil.copyfile(place / name, folder / name)
 
 
 @contextmanager
-def written(path: PathLike) -> Iterator[Path]:
-    """A new folder to fill, which takes the place of `path` when it is complete.
+def written(path: PathLike, replace: bool = False) -> Iterator[Path]:
+    """A new folder to fill, which gets the name `path` when it is complete. One that is
+    there and not empty is an error, unless act made it and may `replace` it.
 
     Whoever is killed leaves the old folder, or the new one; under their names or, for
-    the moment between two renames, the old one as PATH.old-*.
+    the moment between two renames, the old one as .NAME.act-old-*, which the next call
+    puts back.
     """
-    path = Path(path)
+    path = Path(path).resolve()
     if path.exists() and not path.is_dir():
         raise InputError("%s is a file, expected a folder" % path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    for left in path.parent.glob(path.name + ".old-*"):
-        if path.exists():
+    for left in list(path.parent.iterdir()):
+        kind = re.fullmatch(r"\.%s\.act-(old|new)-[0-9a-f]{8}" % re.escape(path.name), left.name)
+        if kind and kind[1] == "old" and not path.exists():
+            left.rename(path)  # a run was killed between the two renames
+        elif kind:
             shutil.rmtree(left)
-        else:  # a run that was killed between the two renames
-            left.rename(path)
-    for left in path.parent.glob(path.name + ".new-*"):
-        shutil.rmtree(left)
+    if not replace and path.exists() and any(path.iterdir()):
+        raise InputError("%s is there already and not empty" % path)
     tag = uuid.uuid4().hex[:8]
-    new = path.parent / ("%s.new-%s" % (path.name, tag))
+    new, old = (path.parent / (".%s.act-%s-%s" % (path.name, kind, tag)) for kind in ("new", "old"))
     new.mkdir()
     try:
         yield new
@@ -228,7 +263,6 @@ def written(path: PathLike) -> Iterator[Path]:
                 with open(file, "rb") as opened:
                     os.fsync(opened.fileno())
         if path.exists():
-            old = path.parent / ("%s.old-%s" % (path.name, tag))
             path.rename(old)
             new.rename(path)
             shutil.rmtree(old)
@@ -279,6 +313,7 @@ class GrownFolder(ModelFolder):
         if folder.adapter:
             raise InputError("%s is an adapter; tokens are added when it begins" % folder.path)
         self.base = folder
+        self.added = list(tokens)
         self._tokenizer = folder.tokenizer()
         known = set(self._tokenizer.get_vocab())
         again = sorted(known & set(tokens))

@@ -32,12 +32,23 @@ class Sampling:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        for name, kind in (("temperature", float), ("top_k", int), ("top_p", float),
+                           ("min_p", float), ("repetition_penalty", float), ("seed", int)):
+            value = getattr(self, name)
+            try:  # a generation_config.json has what it has
+                if isinstance(value, bool) or kind(value) != value:
+                    raise ValueError
+            except (TypeError, ValueError, OverflowError):
+                raise InputError("%s must be %s, got %r" % (name, "an integer" if kind is int
+                                                            else "a number", value)) from None
+            object.__setattr__(self, name, kind(value))
         for name, good, wanted in (
                 ("temperature", self.temperature >= 0, "at least 0"),
                 ("top_k", self.top_k >= 0, "at least 0 (0: all)"),
                 ("top_p", 0 < self.top_p <= 1, "above 0 and at most 1"),
                 ("min_p", 0 <= self.min_p <= 1, "from 0 to 1"),
-                ("repetition_penalty", self.repetition_penalty > 0, "above 0")):
+                ("repetition_penalty", self.repetition_penalty > 0, "above 0"),
+                ("seed", 0 <= self.seed < 1 << 40, "from 0 to 2^40")):
             if not good or not math.isfinite(getattr(self, name)):
                 raise InputError("%s must be %s, got %r" % (name, wanted, getattr(self, name)))
 
@@ -134,6 +145,9 @@ class Generator:
         self.tokenizer = folder.tokenizer()
         self._places = -(-length // self.block)
         self._window = folder.config.get("sliding_window")
+        if not (self._window is None or isinstance(self._window, int)):
+            raise InputError("%s: sliding_window is %r, expected a number" % (
+                folder.base.path, self._window))
         self._device = Device(device, threads=threads)
         blocks = cache_blocks or batch * self._places
         options = {"context": self._places * self.block, "cache_block": self.block,
@@ -176,13 +190,20 @@ class Generator:
         return Renderer(self.tokenizer).prompt(messages)
 
     def encode(self, text: str, special: bool = True) -> list[int]:
-        return list(self.tokenizer(text, add_special_tokens=special, verbose=False)["input_ids"])
+        try:
+            return list(self.tokenizer(text, add_special_tokens=special,
+                                       verbose=False)["input_ids"])
+        except (TypeError, UnicodeError):
+            raise InputError("the prompt %r is no text" % text[:50]) from None
 
     def ends(self) -> set[int]:
         """The tokens that end an answer."""
         found = self.folder.generation.get("eos_token_id", self.folder.config.get("eos_token_id"))
         ends = found if isinstance(found, list) else [found]
-        return {int(e) for e in [*ends, self.tokenizer.eos_token_id] if e is not None}
+        if not all(e is None or isinstance(e, int) for e in ends):
+            raise InputError("%s: eos_token_id is %r, expected token numbers" % (
+                self.folder.base.path, found))
+        return {e for e in [*ends, self.tokenizer.eos_token_id] if e is not None}
 
     def generate(self, prompts: Sequence[Sequence[int]], *, most: int = 128,
                  sampling: Sampling = Sampling(temperature=0.0), stop: Sequence[str] = (),
@@ -190,9 +211,16 @@ class Generator:
         """An answer of at most `most` tokens to each prompt of tokens. ``write`` gets
         (number of the prompt, text) as text is complete. A stop string ends an answer and
         is not in it."""
+        if "" in stop:
+            raise InputError("a stop string is empty")
+        most_token = self.folder.config.get("vocab_size", 1 << 31)
         for number, prompt in enumerate(prompts):
             if not prompt:
                 raise InputError("prompt %d is empty" % number)
+            if min(prompt) < 0 or max(prompt) >= most_token:
+                raise InputError("prompt %d has token %d, outside the model's vocabulary of %d" % (
+                    number, max(prompt, key=lambda t: t if t >= 0 else most_token - t),
+                    most_token))
             if len(prompt) >= self.length or -(
                     -(len(prompt) + 1) // self.block) > self.cache.free_blocks:
                 raise InputError("prompt %d has %d tokens; the model is compiled for %d, the "

@@ -104,8 +104,10 @@ class Log:
         if not self._line:
             return
         if "eval_loss" in record:
-            self._line.note("step %d: held-out loss %.4f, perplexity %.2f" % (
-                record["step"], record["eval_loss"], record["eval_perplexity"]))
+            loss, perplexity = record["eval_loss"], record["eval_perplexity"]
+            self._line.note("step %d: held-out loss %s" % (
+                record["step"], "is not finite" if loss is None
+                else "%.4f, perplexity %.2f" % (loss, perplexity)))
         elapsed = time.perf_counter() - self._started
         done = record["step"] - self._first
         left = elapsed / done * (self._steps - record["step"])

@@ -31,7 +31,7 @@ class Merged(Mapping[str, torch.Tensor]):
         for name in adapter:
             module, found, _ = name.partition(".lora_A.weight")
             if found:
-                weight = _weight_of(module, self._base)
+                weight = _named(module + ".weight", self._base)
                 if weight and module + ".lora_B.weight" in adapter:
                     self._pairs[weight] = module
                     continue
@@ -39,12 +39,16 @@ class Merged(Mapping[str, torch.Tensor]):
                 if name.replace(".lora_B.", ".lora_A.") in adapter:
                     continue
             else:  # trained as a whole
-                weight = _weight_of(name.removesuffix(".weight"), self._base)
+                weight = _named(name, self._base)
                 if weight:
                     self._whole[weight] = name
                     continue
                 if folder.base.tied and bare(name) == "lm_head.weight":
-                    continue  # it is the embedding, which is there too
+                    same = [n for n in adapter if n.endswith(("embed_tokens.weight", "wte.weight"))]
+                    if same and adapter[same[0]].equal(adapter[name]):
+                        continue
+                    raise InputError("%s: its lm_head is not the embedding, which the base ties "
+                                     "it to; act computes no such model" % folder.path)
             unknown.append(name)
         if unknown:
             raise InputError("%s: no weight of %s belongs to %s" % (
@@ -64,6 +68,9 @@ class Merged(Mapping[str, torch.Tensor]):
         if module is None:
             return weight
         a, b = (self._adapter["%s.lora_%s.weight" % (module, m)].float() for m in "AB")
+        if a.dim() != 2 or b.dim() != 2 or b.shape[1] != a.shape[0]:
+            raise InputError("%s: adapters of %s and %s do not fit" % (
+                module, list(a.shape), list(b.shape)))
         update = (b @ a) * self._scale
         if self._transposed:
             update = update.T
@@ -73,9 +80,9 @@ class Merged(Mapping[str, torch.Tensor]):
         return (weight.float() + update).to(weight.dtype)
 
 
-def _weight_of(module: str, base: Tensors) -> str:
-    """The base's name of the weight; a file of a bare model has no prefix."""
-    name = bare(module) + ".weight"
+def _named(name: str, base: Tensors) -> str:
+    """The base's name of a parameter; a file of a bare model has no prefix."""
+    name = bare(name)
     for prefix in ("model.", "transformer."):
         if name not in base and name.startswith(prefix) and name[len(prefix):] in base:
             return name[len(prefix):]

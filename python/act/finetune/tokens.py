@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import itertools
 import json
 import os
-import shutil
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+import pickle
+import queue
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Callable, Iterable, Iterator, Sequence, Union
 
@@ -92,8 +96,11 @@ class Tokeniser:
         return [np.array(a, t) for a, t in zip((tokens, learned, lengths), _FILES.values())]
 
     def sample(self, text: Text, place: str) -> tuple[list[int], list[bool]]:
-        found = self.tokenizer(text.text, add_special_tokens=text.plain,
-                               return_offsets_mapping=True, verbose=False)
+        try:
+            found = self.tokenizer(text.text, add_special_tokens=text.plain,
+                                   return_offsets_mapping=True, verbose=False)
+        except (TypeError, UnicodeError):
+            raise InputError("%s: the text is not Unicode" % place) from None
         ids = list(found["input_ids"])
         mask = [any(start < b and a < end for start, end in text.learned)
                 for a, b in found["offset_mapping"]]
@@ -118,8 +125,11 @@ def tokenised(data: Path, folder: ModelFolder, learn: str = "responses", *,
         raise InputError("%s is not a file" % data)
     tokeniser = Tokeniser(folder.tokenizer(), folder.config.get("vocab_size"), learn)
     path = (cache or cache_folder()) / ("tokens-" + _key(data, tokeniser))
-    if not path.is_dir():
-        _make(path, data, tokeniser, workers or os.cpu_count() or 1, progress)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path.parent / (path.name + ".lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another run may be making them
+        if not path.is_dir():
+            _make(path, data, tokeniser, workers or os.cpu_count() or 1, progress)
     found = Tokenised(path)
     if not len(found):
         raise InputError("%s has no records" % data)
@@ -134,6 +144,7 @@ def _key(data: Path, tokeniser: Tokeniser) -> str:
             hashed.update(piece)
     tokenizer = tokeniser.tokenizer
     for part in (tokenizer.backend_tokenizer.to_str(), json.dumps(tokenizer.chat_template),
+                 json.dumps(tokenizer.special_tokens_map, sort_keys=True, default=str),
                  str(tokenizer.eos_token_id), str(tokeniser.vocabulary)):
         hashed.update(part.encode())
     return hashed.hexdigest()[:32]
@@ -159,21 +170,16 @@ def _make(path: Path, data: Path, tokeniser: Tokeniser, workers: int,
         for name, array in (("tokens", tokens), ("learned", learned), ("ends", ends)):
             files[name].write(array.tobytes())
             files[name].flush()
+            os.fsync(files[name].fileno())  # before what says that it is there
             done[name] += len(array)
         done["records"] += len(lengths)
         (part / "done.json.next").write_text(json.dumps(done))
         os.replace(part / "done.json.next", part / "done.json")
         progress(done["records"])
     for file in files.values():
-        os.fsync(file.fileno())
         file.close()
     (part / "done.json").unlink(missing_ok=True)
-    try:
-        part.rename(path)
-    except OSError:  # another run was first
-        if not path.is_dir():
-            raise
-        shutil.rmtree(part)
+    part.rename(path)
 
 
 def _chunks(rest: Iterable[tuple[str, dict[str, Any]]], tokeniser: Tokeniser,
@@ -189,24 +195,80 @@ def _chunks(rest: Iterable[tuple[str, dict[str, Any]]], tokeniser: Tokeniser,
         for chunk in itertools.chain(first, waiting):
             yield tokeniser(chunk)
         return
-    arguments = (tokeniser.tokenizer, tokeniser.vocabulary, tokeniser.learn)
-    with ProcessPoolExecutor(workers, get_context("spawn"), _start_worker, arguments) as pool:
-        running = [pool.submit(_work, chunk) for chunk in first]
+    with ExitStack() as stack:
+        pool = stack.enter_context(ThreadPoolExecutor(workers))
+        idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
+        for _ in range(workers):
+            worker = _Worker(tokeniser)
+            stack.callback(worker.close)
+            idle.put(worker)
+
+        def work(chunk: list[tuple[str, dict[str, Any]]]) -> list[np.ndarray]:
+            worker = idle.get()
+            try:
+                return worker(chunk)
+            finally:
+                idle.put(worker)
+
+        running = [pool.submit(work, chunk) for chunk in first]
         for chunk in waiting:
-            running.append(pool.submit(_work, chunk))
+            running.append(pool.submit(work, chunk))
             if len(running) > 4 * workers:
                 yield running.pop(0).result()
         while running:
             yield running.pop(0).result()
 
 
-_worker: Tokeniser
+class _Worker:
+    """A process that makes tokens. It is none of multiprocessing's, which would run the
+    program's main module again."""
+
+    def __init__(self, tokeniser: Tokeniser) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", "from act.finetune.tokens import _serve; _serve()"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
+                 "TOKENIZERS_PARALLELISM": "false"})
+        self._send((tokeniser.tokenizer, tokeniser.vocabulary, tokeniser.learn))
+
+    def _send(self, what: Any) -> None:
+        assert self._process.stdin
+        pickle.dump(what, self._process.stdin)
+        self._process.stdin.flush()
+
+    def __call__(self, chunk: list[tuple[str, dict[str, Any]]]) -> list[np.ndarray]:
+        assert self._process.stdout
+        try:
+            self._send(chunk)
+            good, out = pickle.load(self._process.stdout)
+        except (EOFError, OSError, pickle.UnpicklingError):
+            raise InputError("a process that makes tokens ended, with status %s" %
+                             self._process.wait()) from None
+        if not good:
+            raise InputError(out)
+        return list(out)
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.wait()
 
 
-def _start_worker(*arguments: Any) -> None:
-    global _worker
-    _worker = Tokeniser(*arguments)
-
-
-def _work(chunk: list[tuple[str, dict[str, Any]]]) -> list[np.ndarray]:
-    return _worker(chunk)
+def _serve() -> None:
+    """What a worker does: chunks from standard input to standard output."""
+    source, target = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what libraries print is no answer
+    tokeniser = Tokeniser(*pickle.load(source))
+    while True:
+        try:
+            chunk = pickle.load(source)
+        except EOFError:
+            return
+        try:
+            answer: tuple[bool, Any] = (True, tokeniser(chunk))
+        except InputError as error:
+            answer = (False, str(error))
+        try:
+            pickle.dump(answer, target)
+            target.flush()
+        except BrokenPipeError:  # nobody waits for it
+            return

@@ -26,6 +26,13 @@ from .schedule import Schedule
 from .tokens import Tokenised, tokenised
 
 
+def whole(name: str, value: Any, least: int, most: int = 1 << 31) -> None:
+    """Raises unless the value is an integer from least to most."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise InputError("%s must be an integer from %d to %d, got %r" % (
+            name, least, most, value))
+
+
 @dataclass(frozen=True)
 class Shape:
     """The model as it is compiled: what decides memory."""
@@ -41,6 +48,10 @@ class Shape:
     fuse_attention: bool = True
     #: Parameters that do not train, by patterns of their names in files (*.bias).
     freeze: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("batch", "seq", "micro_batches"):
+            whole(name, getattr(self, name), 1)
 
     def import_model(self, config: dict[str, Any]) -> Module:
         options: dict[str, Any] = {"batch": self.batch, "seq": self.seq, "dtype": self.dtype,
@@ -109,6 +120,14 @@ class Plan:
     keep: int = 2  # checkpoints
     learn: str = "responses"  # or all
 
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.epochs) and self.epochs > 0):
+            raise InputError("epochs must be a number above 0, got %r" % self.epochs)
+        whole("seed", self.seed, 0, (1 << 63) - 1)
+        for name in ("steps", "eval_every", "save_every"):
+            whole(name, getattr(self, name), 0)
+        whole("keep", self.keep, 1)
+
 
 class LossScale:
     """The factor of a loss in f16, found as torch's GradScaler finds it: halved when
@@ -176,7 +195,10 @@ class Trainer:
         self._device = Device(device, threads=threads)
         self._settings = checkpoints.settings(
             shape=shape, optimizer=optimizer, schedule=schedule, seed=plan.seed,
-            steps=self.steps, data=self.train_rows.data.key)
+            steps=self.steps, data=self.train_rows.data.key, base=folder.identity(),
+            eval_fraction=plan.eval_fraction,
+            eval_data=self.eval_rows.data.key if self.eval_rows else None)
+        self._check_output()
         self._found = checkpoints.latest(self.output) if resume else None
         if self._found:
             checkpoints.check(self._found, self._settings)
@@ -193,6 +215,16 @@ class Trainer:
         self._feed_eval = Feed(self.step, "eval", shape.seq)
         self.batches = Batches(self.train_rows, self._feed.rows, plan.seed)
         self._set_values()
+
+    def _check_output(self) -> None:
+        """What the run ends with must not take the place of what is not its own."""
+        made = self.output / ("adapter" if self.shape.lora else "model")
+        for mine in (self.folder.path, self.folder.base.path):
+            if made.resolve() == mine.resolve():
+                raise InputError("the run would replace %s, which it begins with; choose "
+                                 "another --output" % mine)
+        if made.exists() and not checkpoints.latest(self.output):
+            raise InputError("%s is there already, and no run's" % made)
 
     def _open_data(self, data: Path, eval_data: Union[PathLike, None],
                    cache: Union[PathLike, None]) -> None:
@@ -212,6 +244,8 @@ class Trainer:
         rows = self.shape.batch * self.shape.micro_batches
         per_epoch = -(-len(self.train_rows) // rows)
         self.steps = self.plan.steps or max(1, round(self.plan.epochs * per_epoch))
+        if self.steps == 1 and self.schedule.rate(1, 1) == 0:
+            self.log.note("the only step has a learning rate of 0: --warmup 0 begins at once")
         self.log.data(self.train_rows, self.eval_rows, per_epoch, self.steps)
 
     def _set_values(self) -> None:
@@ -221,6 +255,7 @@ class Trainer:
         # Updates are fewer than steps where some overflowed.
         self.position = self.updates = 0
         self.best, self.scale = math.inf, LossScale()
+        self._saved = self._found.step if self._found else -1
         if self._found:
             self.position, self.updates = self._found.step, self._found.updates
             self.best, self.scale = self._found.best, LossScale(*self._found.scale)
@@ -238,11 +273,16 @@ class Trainer:
             while self.position < self.steps and not interrupted.is_set():
                 self._one(self.position + 1)
             if self.position < self.steps:
-                self._save(None)
+                self._stop()
                 self.log.end("stopped after step %d; --resume goes on" % self.position)
                 return False
             self._finish()
             return True
+
+    def _stop(self) -> None:
+        """Saves where an interrupt ends the run, unless the last step was saved."""
+        if self.position != self._saved:
+            self._save(None)
 
     def _one(self, number: int) -> None:
         batch = self.batches[number]
@@ -268,8 +308,8 @@ class Trainer:
         last = number == self.steps
         if self.eval_rows and (last or (self.plan.eval_every
                                         and number % self.plan.eval_every == 0)):
-            record["eval_loss"] = self._evaluate(self.eval_rows)
-            record["eval_perplexity"] = math.exp(min(record["eval_loss"], 700))
+            record["eval_loss"] = found = self._evaluate(self.eval_rows)
+            record["eval_perplexity"] = math.exp(min(found, 700)) if found is not None else None
         self.log.step(record, batch.real, seconds)
         found = record.get("eval_loss")
         if last or (found is not None and found < self.best) or (
@@ -288,8 +328,8 @@ class Trainer:
                 lost, number, "the checkpoint of step %d was kept" % kept.step if kept
                 else "nothing was saved"))
 
-    def _evaluate(self, held_out: Rows) -> float:
-        """The mean loss over all labels of the held-out data."""
+    def _evaluate(self, held_out: Rows) -> Union[float, None]:
+        """The mean loss over all labels of the held-out data; none if it is not finite."""
         rows = Batches(held_out, self._feed_eval.rows, shuffle=False)
         total = count = 0.0
         for k in range(rows.steps_per_epoch):
@@ -299,12 +339,14 @@ class Trainer:
                 out = self.step.run("eval", inputs=self._feed_eval(batch))
                 total += labels * float(out["loss"])
                 count += labels
-        return total / count
+        mean = total / count
+        return mean if math.isfinite(mean) else None
 
     def _save(self, eval_loss: Union[float, None]) -> None:
         if eval_loss is not None:
             self.best = min(self.best, eval_loss)
         checkpoints.save(self, eval_loss)
+        self._saved = self.position
         checkpoints.prune(self.output, self.plan.keep)
 
     def _finish(self) -> None:

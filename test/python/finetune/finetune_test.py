@@ -30,7 +30,7 @@ import transformers as T  # noqa: E402
 
 import act  # noqa: E402
 import toys  # noqa: E402
-from act.finetune import command  # noqa: E402
+from act.finetune import checkpoints, command  # noqa: E402
 from act.finetune.adapters import Lora  # noqa: E402
 from act.finetune.cache import Context  # noqa: E402
 from act.finetune.examples import Renderer, records  # noqa: E402
@@ -158,9 +158,8 @@ def data():
         "import os, pathlib\n"
         "from act.finetune.folder import ModelFolder\n"
         "from act.finetune.tokens import tokenised\n"
-        "if __name__ == '__main__':\n"
-        "    tokenised(pathlib.Path(%r), ModelFolder(%r), cache=pathlib.Path(%r), workers=1,\n"
-        "              progress=lambda done: os._exit(3) if done > 1000 else None)\n") % (
+        "tokenised(pathlib.Path(%r), ModelFolder(%r), cache=pathlib.Path(%r), workers=2,\n"
+        "          progress=lambda done: os._exit(3) if done > 1000 else None)\n") % (
             str(build / "python" / "site"), str(many), str(base), str(WORK / "two"))])
     check("tokenising was interrupted", killed.wait() == 3)
     part, = (WORK / "two").glob("*.part")
@@ -168,6 +167,21 @@ def data():
     two = tokenised(many, ModelFolder(base), cache=WORK / "two", workers=2)
     check(f"and went on after {begun} records, in two processes, to the same bytes", all(
         filecmp.cmp(one.path / f, two.path / f, shallow=False) for f in ("tokens", "learned", "ends")))
+    worse = toys.write_jsonl(WORK / "worse.jsonl", [{"messages": m} for m in toys.conversations(2100)] + [
+        {"messages": 3}])
+    refuses("a record that a process refuses", "expected a list of messages", lambda: tokenised(
+        worse, ModelFolder(base), cache=CACHE, workers=2))
+    tok.bos_token = "<|endoftext|>"
+    tok.save_pretrained(base)
+    check("other special tokens are another data set", tokenised(lines, ModelFolder(base), cache=CACHE).key !=
+          first.key)
+    greeted = Renderer(tok)({"messages": [{"role": "assistant", "content": "hello"}, *chats[0]]}, "")
+    check("of an answer that comes first, what the template puts before is not learned", len(
+        greeted.learned) >= 1 and not any("<|im_start|>" in greeted.text[a:b] for a, b in greeted.learned))
+    for text in ('{"text": "\\ud800"}', '{"messages": [{"role": "user", "content": "\\udfff"}, '
+                 '{"role": "assistant", "content": "a"}]}'):
+        bad.write_text(text)
+        refuses("half a surrogate pair", "not Unicode", lambda: tokenised(bad, ModelFolder(base), cache=CACHE))
     # Rows: every sample once, whole, with labels of its own.
     rows = Rows(first, 96)
     seen = {}
@@ -388,6 +402,92 @@ def broken():
         {**settings, "base_model_name_or_path": "somewhere/else"}))
     refuses("a base that is elsewhere", "give it with --base", lambda: ModelFolder(WORK / "moved"))
     check("a base that is given", ModelFolder(WORK / "moved", base).base.path == base)
+
+
+def careful():
+    """What is the user's stays, and what would be wrong is said."""
+    tok = toys.tokenizer()
+    base, file = WORK / "careful/base", toys.write_jsonl(WORK / "careful.jsonl", [
+        {"messages": m} for m in toys.conversations(30)])
+    toys.folder(base, "llama-tied", tok)
+    for name in ("out.old-backup", "out.new-idea", "out.old-12345678"):
+        (WORK / "careful" / name).mkdir()
+        (WORK / "careful" / name / "precious").write_text("")
+    with written(WORK / "careful/out") as path:
+        (path / "a").write_text("")
+    check("folders with such names stay", len(list((WORK / "careful").glob("*/precious"))) == 3)
+    refuses("a folder that is there", "already and not empty", lambda: written(WORK / "careful/out").__enter__())
+    (WORK / "careful/link").symlink_to(WORK / "careful/out")
+    with written(WORK / "careful/link", replace=True) as path:
+        (path / "b").write_text("")
+    check("a link leads to the new folder", (WORK / "careful/link/b").exists() and (WORK / "careful/link").is_symlink())
+
+    def trainer(run, **options):
+        options = {"plan": Plan(steps=6, eval_fraction=0.3, eval_every=2, keep=1), "folder": base, **options}
+        return Trainer(ModelFolder(options["folder"]), file, WORK / run, cache=CACHE, plan=options["plan"],
+                       shape=options.get("shape", Shape(seq=64, lora=Lora(4))), resume=options.get("resume", False),
+                       schedule=Schedule(peak=1e-2))
+
+    full = Shape(seq=64)
+    shutil.copytree(base, WORK / "careful/run/model")
+    refuses("a run onto its own base", "which it begins with", lambda: trainer(
+        "careful/run", folder=WORK / "careful/run/model", shape=full))
+    refuses("a model that no run made", "no run's", lambda: trainer("careful/run", shape=full))
+    stopped = trainer("careful/stopped")
+    stopped.log.begin(0, 6, stopped.report, stopped.step.statistics())
+    for number in (1, 2):
+        stopped._one(number)
+    stopped._stop()
+    two = json.loads((WORK / "careful/stopped/checkpoint-2/training.json").read_text())
+    check("an interrupt after an evaluation keeps its loss", two["eval_loss"] == stopped.best < 100)
+    for name, changed in (("another part of the data", {"plan": Plan(steps=6, eval_fraction=0.1, eval_every=2, keep=1)}),
+                          ("another base", {"folder": WORK / "careful/other"})):
+        toys.folder(WORK / "careful/other", "llama-tied", tok) if name == "another base" else None
+        if name == "another base":
+            from safetensors.torch import load_file, save_file
+            tensors = load_file(WORK / "careful/other/model.safetensors")
+            save_file({n: t + 0.5 for n, t in tensors.items()}, WORK / "careful/other/model.safetensors")
+        refuses(name, "made with other settings", lambda: trainer("careful/stopped", resume=True, **changed))
+    again = trainer("careful/stopped", resume=True)
+    again.run()
+    best = min(c.eval_loss for c in checkpoints.all_of(WORK / "careful/stopped") if c.eval_loss is not None)
+    check("the best is kept beside the newest", best == again.best and len(checkpoints.all_of(
+        WORK / "careful/stopped")) <= 2)
+    refuses("merging into a folder with files", "not empty", lambda: merge(
+        ModelFolder(WORK / "careful/stopped/adapter"), WORK / "careful/stopped"))
+    # What act does not compute.
+    for name, options in (("lm_head apart from its embedding", {"modules_to_save": ["lm_head"]}),
+                          ("pissa", {"init_lora_weights": "pissa"})):
+        made = peft.get_peft_model(T.AutoModelForCausalLM.from_pretrained(base), peft.LoraConfig(
+            r=4, target_modules=["q_proj"], **options))
+        made.save_pretrained(WORK / "careful" / name)
+        refuses(name, "lm_head is not the embedding" if "lm_head" in name else "init_lora_weights",
+                lambda: merge(ModelFolder(WORK / "careful" / name), WORK / "careful/never"))
+    # A module with a bias, in act and in peft.
+    gpt2 = WORK / "careful/gpt2"
+    toys.folder(gpt2, "gpt2", tok)
+    trainer("careful/ln", folder=gpt2, shape=Shape(seq=64, lora=Lora(4, targets=("c_attn",), modules_to_save=("ln_f",)))).run()
+    merge(ModelFolder(WORK / "careful/ln/adapter"), WORK / "careful/ln-merged")
+    ids = [[5, 9, 14, 3]]
+    theirs = logits_of(T.AutoModelForCausalLM.from_pretrained(WORK / "careful/ln-merged"), ids)
+    check("a whole module with a bias is merged", far(act_logits(WORK / "careful/ln/adapter", ids), theirs) < 1e-5)
+    # Numbers that are none, or too large.
+    for name, make in (("batch", lambda: Shape(batch=0)), ("epochs", lambda: Plan(epochs=float("nan"))),
+                       ("seed", lambda: Plan(seed=-1)), ("steps", lambda: Plan(steps=-3)),
+                       ("temperature", lambda: Sampling(temperature="hot")), ("top_k", lambda: Sampling(top_k=1.5)),
+                       ("seed", lambda: Sampling(seed=1 << 60))):
+        refuses(f"{name}", name, make)
+    check("whole numbers of a generation config", Sampling.of(
+        {"do_sample": True, "temperature": 2, "top_k": 50.0}).processors() != [])
+    maker = Generator(ModelFolder(base), length=32)
+    refuses("a token outside", "outside the model's vocabulary", lambda: maker.generate([[5, 10 ** 6]]))
+    refuses("an empty stop string", "is empty", lambda: maker.generate([[5]], stop=[""]))
+    found = fit(ModelFolder(base), "3MB", {"lora": Shape(seq=64, lora=Lora(4))}, optimizer=Optimizer("lion", clip=0.5))
+    check("the command of a fit has the optimizer", "--optimizer lion --clip 0.5" in found.command(found.rows[0]))
+    for words in (["train", base, "--data", WORK / "nowhere.jsonl", "-o", WORK / "x"], ["report", base, "-o", "/nowhere/x"],
+                  ["merge", base, "-o", WORK / "x"], ["fit", base, "--device-memory", "24XB"]):
+        status, _, err = act_command(*words)
+        check(f"act {words[0]}: {err.strip().splitlines()[-1][:90]}", status == 1 and "act: error" in err)
 
 
 def resumed():
@@ -619,7 +719,7 @@ from act.finetune.folder import write_json, write_tensors, written
 value = float(sys.argv[1])
 threading.Thread(target=lambda: (time.sleep(random.random() * 0.05), os._exit(9)), daemon=True).start()
 while True:
-    with written(%(path)r) as path:
+    with written(%(path)r, replace=True) as path:
         write_tensors(path, "model", {"a": torch.full((200000,), value)})
         write_json(path / "training.json", {"value": value})
     value += 1
@@ -637,7 +737,7 @@ def killed():
         subprocess.run([sys.executable, "-c", KILLED % {
             "site": str(build / "python" / "site"), "path": str(path)}, str(1000 * k)])
         with contextlib.suppress(RuntimeError):  # begins as the next save does
-            with written(path):
+            with written(path, replace=True):
                 raise RuntimeError
         value = json.loads((path / "training.json").read_text())["value"]
         tensor = Tensors(path)["a"]
@@ -842,7 +942,7 @@ def documents():
         check(f"{page}", run.returncode == 0 or print(run.stdout))
 
 
-PARTS = [schedules, data, broken, answers, folders, whole_modules, fits, optimizers, moments_of_8_bits, scaled_run, resumed, killed, interrupt, job, documents]
+PARTS = [schedules, data, broken, careful, answers, folders, whole_modules, fits, optimizers, moments_of_8_bits, scaled_run, resumed, killed, interrupt, job, documents]
 if __name__ == "__main__":
     for part in PARTS:
         if not sys.argv[2:] or part.__name__ in sys.argv[2:]:
