@@ -344,7 +344,7 @@ TEST(Artifact, EveryFieldIsChecked) {
   says("initialisation", [](Step &s) { s.parameters[0].init = Init(9); });
   says("deviation", [](Step &s) { s.parameters[0].initStd = -1; });
   says("two states", [](Step &s) { s.states[1].name = s.states[0].name; });
-  says("role number", [](Step &s) { s.states[0].role = Role(5); });
+  says("role number", [](Step &s) { s.states[0].role = Role(99); });
   says("parameter 9 of 1", [](Step &s) { s.states[0].parameter = 9; });
   says("master copy", [](Step &s) {
     s.states[0].role = Role::Master;
