@@ -16,7 +16,8 @@ this:
 | examples, tokens, rows | records, their tokens, rows of packed samples and batches |
 | schedule, training | learning rates, the run |
 | checkpoints, logs | what a run writes |
-| generation | answers |
+| fitting | what fits on a card, and how long it takes |
+| cache, generation | keys and values in blocks; answers |
 | command | the command line |
 
 Each uses only what is above it. What is a number is computed by compiled steps; what is
