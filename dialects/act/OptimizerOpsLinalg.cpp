@@ -69,6 +69,12 @@ static LinalgBuilder::Input scalarInput(LinalgBuilder &l, Value tensor) {
   return l.at(l.reshape(tensor, {}), {});
 }
 
+// A factor of 0 says that gradients overflowed.
+static Value isSkipped(Scalars &s, Value factor) {
+  return arith::CmpFOp::create(s.b, s.loc, arith::CmpFPredicate::OEQ, factor,
+                               s.f(0));
+}
+
 // The buffers of every update. With a master copy the parameter is only
 // written; without one it is what is updated.
 static SmallVector<BufferUse> usesOfUpdate(bool master) {
@@ -114,8 +120,7 @@ static void lowerUpdate(
         Value g = clip ? s.mul(x.back(), x[0]) : x[0];
         SmallVector<Value> out = body(s, g, x[1], x.slice(2, moments.size()));
         if (clip) {
-          Value skipped = arith::CmpFOp::create(
-              s.b, s.loc, arith::CmpFPredicate::OEQ, x.back(), s.f(0));
+          Value skipped = isSkipped(s, x.back());
           for (auto [value, before] :
                llvm::zip(out, x.slice(1, 1 + moments.size())))
             value = s.select(skipped, before, value);
@@ -212,10 +217,6 @@ void AdamW8bitOp::lowerEffect(OpBuilder &b, ArrayRef<RankedTensorType>,
   }
   if (clip)
     inputs.push_back(scalarInput(l, clip));
-  auto isSkipped = [&](Scalars &s, Value factor) {
-    return arith::CmpFOp::create(s.b, s.loc, arith::CmpFPredicate::OEQ, factor,
-                                 s.f(0));
-  };
   SmallVector<Value> made =
       l.mapAll(blocks, inputs, elements, [&](Scalars &s, ValueRange x) {
         Value g = clip ? s.mul(x.back(), x[0]) : x[0];

@@ -10,8 +10,7 @@ import torch
 
 from ..errors import InputError
 from ..step import Step
-
-_TYPES = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32}
+from .values import memory_of
 
 
 class Cache:
@@ -23,8 +22,7 @@ class Cache:
         self._pools: dict[str, torch.Tensor] = {}
         for port in step.inputs("forward"):
             if port.name.startswith("cached_"):
-                self._pools[port.name[len("cached_"):]] = torch.zeros(
-                    list(port.shape), dtype=_TYPES[port.dtype], device=device)
+                self._pools[port.name[len("cached_"):]] = memory_of(port, device=device)
         self._free = list(range(next(iter(self._pools.values())).shape[1]))
 
     @property

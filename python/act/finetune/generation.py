@@ -9,7 +9,6 @@ from typing import Any, Callable, Sequence, Union
 
 import torch
 
-from .._act import Entity
 from ..compiler import import_config
 from ..device import Device
 from ..errors import InputError
@@ -181,7 +180,7 @@ class Generator:
 
     def _share(self, memory: str) -> None:
         for p in self._read.parameters:
-            tensor = _memory(p, memory)
+            tensor = values.memory_of(p, device=memory)
             for step in (self._read, self._write_one):
                 step.bind_parameter(p.name, tensor)
 
@@ -297,11 +296,3 @@ class Generator:
             raise InputError("the logits are not finite after %d tokens" % len(row.ids))
         return int(scores.argmax()) if greedy else int(
             torch.multinomial(scores.softmax(-1), 1, generator=row.random))
-
-
-def _memory(parameter: Entity, device: str) -> torch.Tensor:
-    """Memory for a parameter; one of 4 bits has bytes."""
-    types = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32}
-    if parameter.dtype not in types:
-        return torch.empty(parameter.bytes, dtype=torch.uint8, device=device)
-    return torch.empty(list(parameter.shape), dtype=types[parameter.dtype], device=device)

@@ -133,6 +133,22 @@ def _listed(names: Sequence[str], most: int = 20) -> str:
     return "".join("\n    " + n for n in [*names[:most], *more])
 
 
+def plain(entity: Entity) -> bool:
+    """Whether torch has its elements, as it has none of 4 bits."""
+    return entity.dtype in ("f32", "bf16", "f16", "u8")
+
+
+def memory_of(entity: Entity, dtype: str = "", device: str = "cpu") -> torch.Tensor:
+    """A tensor for a parameter, a state or a port, in its own type unless another is named;
+    for elements of 4 bits, their bytes."""
+    import torch
+    types = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16,
+             "u8": torch.uint8}
+    if not dtype and not plain(entity):
+        return torch.zeros(entity.bytes, dtype=torch.uint8, device=device)
+    return torch.zeros(list(entity.shape), dtype=types[dtype or entity.dtype], device=device)
+
+
 class StepTensors(Mapping[str, "torch.Tensor"]):
     """Parameters or states of a step as torch tensors, which are read when they are asked
     for, in the step's own type; those of 4 bits as f32."""
@@ -150,11 +166,9 @@ class StepTensors(Mapping[str, "torch.Tensor"]):
         return len(self._entities)
 
     def __getitem__(self, name: str) -> torch.Tensor:
-        import torch
         entity = self._entities[name]
-        types = {"bf16": torch.bfloat16, "f16": torch.float16, "u8": torch.uint8}
-        return self._step.get(entity.name, torch.empty(
-            list(entity.shape), dtype=types.get(entity.dtype, torch.float32)))
+        return self._step.get(entity.name, memory_of(entity) if plain(entity) else memory_of(
+            entity, "f32"))
 
 
 def trained(step: Step) -> list[Entity]:

@@ -171,6 +171,20 @@ def data():
     refuses("rows that are too short", "no sample has a token to learn", lambda: Rows(first, 4))
 
 
+def leaves(what, base, file, run, lora, ids, wanted):
+    """An adapter that act trains is one for peft, and merged one for transformers."""
+    Trainer(ModelFolder(base), file, run, shape=Shape(seq=64, lora=lora), cache=CACHE,
+            schedule=Schedule(peak=1e-2), plan=Plan(steps=3)).run()
+    ours = act_logits(run / "adapter", ids)
+    theirs = logits_of(peft.PeftModel.from_pretrained(
+        T.AutoModelForCausalLM.from_pretrained(base), run / "adapter").eval(), ids)
+    check(f"{what}: an adapter of act in peft, {far(ours, theirs):.0e}",
+          far(ours, theirs) < 1e-5 and far(ours, wanted) > 1e-3)
+    merge(ModelFolder(run / "adapter"), run / "merged")
+    theirs = logits_of(T.AutoModelForCausalLM.from_pretrained(run / "merged"), ids)
+    check(f"{what}: merged in transformers, {far(ours, theirs):.0e}", far(ours, theirs) < 1e-5)
+
+
 def folders():
     """Each kind in and out; sharded, bare, tied; and adapters both ways."""
     tok = toys.tokenizer()
@@ -196,17 +210,7 @@ def folders():
               far(ours, theirs) < 1e-5 and far(ours, wanted) > 1e-3)
         # An adapter of act in peft, and merged in transformers.
         lora = Lora(4, 8.0, ("all-linear",) if kind != "gpt2" else ("c_attn",), kind == "llama")
-        run = WORK / f"lora-{kind}"
-        Trainer(ModelFolder(base), data_file, run, shape=Shape(seq=64, lora=lora), cache=CACHE,
-                schedule=Schedule(peak=1e-2), plan=Plan(steps=3)).run()
-        ours = act_logits(run / "adapter", ids)
-        theirs = logits_of(peft.PeftModel.from_pretrained(
-            T.AutoModelForCausalLM.from_pretrained(base), run / "adapter").eval(), ids)
-        check(f"{kind}: an adapter of act in peft, {far(ours, theirs):.0e}",
-              far(ours, theirs) < 1e-5 and far(ours, wanted) > 1e-3)
-        merge(ModelFolder(run / "adapter"), WORK / f"merged-{kind}")
-        theirs = logits_of(T.AutoModelForCausalLM.from_pretrained(WORK / f"merged-{kind}"), ids)
-        check(f"{kind}: merged in transformers, {far(ours, theirs):.0e}", far(ours, theirs) < 1e-5)
+        leaves(kind, base, data_file, WORK / f"lora-{kind}", lora, ids, wanted)
         # An adapter of peft in act.
         targets = {"gpt2": ["c_attn", "c_proj"], "phi3": ["qkv_proj", "down_proj"]}.get(
             kind, ["q_proj", "v_proj", "up_proj"])
@@ -231,16 +235,7 @@ def whole_modules():
         model, _ = toys.folder(base, kind, tok)
         lora = Lora(4, 8.0, ("c_attn",) if kind == "gpt2" else ("q_proj",), modules_to_save=modules)
         run = WORK / f"whole-{kind}-{modules[0]}"
-        Trainer(ModelFolder(base), file, run, shape=Shape(seq=64, lora=lora), cache=CACHE,
-                schedule=Schedule(peak=1e-2), plan=Plan(steps=3)).run()
-        ours = act_logits(run / "adapter", ids)
-        theirs = logits_of(peft.PeftModel.from_pretrained(
-            T.AutoModelForCausalLM.from_pretrained(base), run / "adapter").eval(), ids)
-        check(f"{kind}, {modules} of act in peft, {far(ours, theirs):.0e}", far(ours, theirs) < 1e-5
-              and far(ours, logits_of(model, ids)) > 1e-3)
-        merge(ModelFolder(run / "adapter"), run / "merged")
-        theirs = logits_of(T.AutoModelForCausalLM.from_pretrained(run / "merged"), ids)
-        check(f"{kind}, {modules} merged, {far(ours, theirs):.0e}", far(ours, theirs) < 1e-5)
+        leaves(f"{kind}, {modules}", base, file, run, lora, ids, logits_of(model, ids))
     made = peft.get_peft_model(T.AutoModelForCausalLM.from_pretrained(WORK / "whole-llama"), peft.LoraConfig(
         r=4, target_modules=["v_proj"], init_lora_weights=False, modules_to_save=["lm_head"])).eval()
     with torch.no_grad():
